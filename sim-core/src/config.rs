@@ -1,0 +1,186 @@
+//! What a world is built from: plain data, already checked. The `scenarios` crate makes it from a
+//! file; tests and examples make it by hand.
+
+use crate::kernel::variant::Lockless;
+use crate::machine::cost::Profile;
+use crate::machine::layout::LayoutSet;
+use std::sync::Arc;
+
+/// A whole simulation: hosts, how long, and what to measure. The seed is given to the run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Name of the scenario.
+    pub name: String,
+    /// The hosts. They share nothing but links.
+    pub hosts: Vec<Host>,
+    /// When to stop.
+    pub stop: Stop,
+    /// Warm-up before counters start, in picoseconds (0 = count from the start).
+    pub warmup: u64,
+    /// Upper bound on micro-steps, a guard against runs that never end.
+    pub step_limit: u64,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// At this simulated time, in picoseconds.
+    At(u64),
+    /// When nothing is left to do, or at this time if that never happens.
+    Quiescent {
+        /// In picoseconds.
+        limit: u64,
+    },
+}
+
+/// One host: a machine, a kernel, devices and what runs on it.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// The hardware.
+    pub machine: Arc<Profile>,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Struct layouts.
+    pub layouts: LayoutSet,
+    /// Network devices.
+    pub devices: Vec<Device>,
+    /// Loads.
+    pub workloads: Vec<Workload>,
+}
+
+/// Kernel version and toggles.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// How a lockless qdisc decides who drains it.
+    pub lockless: Lockless,
+    /// `set3` only: which reading of the unpublished retry optimisation.
+    pub set3_retry: Set3Retry,
+    /// `/proc/sys/net/core/dev_weight`: packets one `__qdisc_run` may send.
+    pub dev_weight: u32,
+    /// arm64 up to v5.19: `test_and_set_bit` on a bit that is set already is a plain load.
+    pub tas_bit_early_return: bool,
+    /// Instruction counts by cost key that replace the built-in ones.
+    pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
+}
+
+/// The two readings of set 3's "spin_trylock() retry" patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set3Retry {
+    /// `3a`: read the bit first; if it is set, return at once.
+    ReadFirst,
+    /// `3b`: set the bit and do not try again (reopens race A).
+    NoRetry,
+}
+
+/// A network device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Interface name.
+    pub name: String,
+    /// Driver.
+    pub kind: DeviceKind,
+    /// Number of transmit queues.
+    pub txqs: u32,
+    /// Root qdisc (of each queue).
+    pub qdisc: Qdisc,
+}
+
+/// Which driver a device has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// `drivers/net/dummy.c`: LLTX, frees every packet at once.
+    Dummy,
+    /// A minimal NIC with priced steps: descriptor ring, doorbell, NAPI receive.
+    Nic {
+        /// Descriptors in the transmit ring.
+        tx_ring: u32,
+        /// Descriptors in the receive ring.
+        rx_ring: u32,
+        /// Link rate in bits a second.
+        rate: u64,
+        /// Logical CPU that takes its interrupts.
+        irq_cpu: u16,
+    },
+}
+
+/// A queueing discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Qdisc {
+    /// `pfifo_fast`; `limit` = `tx_queue_len`, the size of each of its three rings.
+    PfifoFast {
+        /// Packets a band.
+        limit: u32,
+    },
+    /// `pfifo`.
+    Pfifo {
+        /// Packets.
+        limit: u32,
+    },
+    /// `noqueue`.
+    Noqueue,
+}
+
+/// A load.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// The kernel's packet generator, one thread on each of `cpus`.
+    Pktgen(Pktgen),
+    /// A sender that sends one packet every `every` on each of `cpus`.
+    Paced {
+        /// Index of the device.
+        dev: usize,
+        /// Logical CPUs, one thread each.
+        cpus: Vec<u16>,
+        /// Interval in picoseconds.
+        every: u64,
+        /// Packet length in bytes, without FCS.
+        size: u32,
+        /// Packets a thread, or endless.
+        packets: Option<u64>,
+    },
+    /// Frames arrive at a NIC and are forwarded (IPv4) out of another device.
+    Forward {
+        /// Index of the ingress NIC.
+        from: usize,
+        /// Index of the egress device.
+        to: usize,
+        /// Packet length in bytes, without FCS.
+        size: u32,
+        /// Frames a second offered, or `None` for as many as the ring takes.
+        pps: Option<u64>,
+        /// Frames, or endless.
+        packets: Option<u64>,
+    },
+}
+
+/// Settings of pktgen, named as in `/proc/net/pktgen`.
+#[derive(Clone, Debug)]
+pub struct Pktgen {
+    /// Index of the device.
+    pub dev: usize,
+    /// `xmit_mode`.
+    pub mode: XmitMode,
+    /// One kernel thread a CPU.
+    pub cpus: Vec<u16>,
+    /// `count` of each thread; `None` = 0 in pktgen = endless.
+    pub packets: Option<u64>,
+    /// `clone_skb`.
+    pub clone_skb: u32,
+    /// `burst`.
+    pub burst: u32,
+    /// `pkt_size` in bytes, without FCS.
+    pub size: u32,
+    /// `skb_priority`.
+    pub priority: u32,
+}
+
+/// pktgen's `xmit_mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XmitMode {
+    /// `start_xmit`: straight to the driver.
+    StartXmit,
+    /// `queue_xmit`: through the qdisc.
+    QueueXmit,
+}

@@ -1,0 +1,3 @@
+//! Hardware (skeleton).
+pub mod cost;
+pub mod layout;

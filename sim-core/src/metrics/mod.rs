@@ -1,0 +1,172 @@
+//! What a run counted, in the units and words of `tc -s`, `ethtool -S`, `perf stat` and pktgen.
+//!
+//! Counters cover the measured window (after the warm-up) unless they say "whole run".
+
+use hdrhistogram::Histogram;
+
+/// All counters of one run.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    /// Length of the measured window in picoseconds.
+    pub window: u64,
+    /// One entry a workload thread, in order of configuration.
+    pub flows: Vec<Flow>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Qdiscs.
+    pub qdiscs: Vec<Qdisc>,
+    /// Logical CPUs.
+    pub cpus: Vec<Cpu>,
+    /// Locks, in order of creation.
+    pub locks: Vec<Lock>,
+    /// Named cache lines that moved at least once, in order of number.
+    pub lines: Vec<Line>,
+}
+
+impl Metrics {
+    /// Packets a second over all flows, as pktgen sums its threads (`sofar` of each).
+    pub fn pps(&self) -> f64 {
+        rate(self.flows.iter().map(|f| f.sent).sum(), self.window)
+    }
+
+    /// Packets a second that the drivers of all devices sent.
+    pub fn tx_pps(&self) -> f64 {
+        rate(self.devices.iter().map(|d| d.tx_packets).sum(), self.window)
+    }
+}
+
+/// `count` events in `window` picoseconds, as events a second.
+pub fn rate(count: u64, window: u64) -> f64 {
+    if window == 0 { 0.0 } else { count as f64 * 1e12 / window as f64 }
+}
+
+/// One sending context. `offered = sent + errors` (whole run and window alike).
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// pktgen's name for it, e.g. `d0@0`.
+    pub name: String,
+    /// CPU it is pinned to.
+    pub cpu: u16,
+    /// Transmit attempts.
+    pub offered: u64,
+    /// Attempts that returned success (`sofar`).
+    pub sent: u64,
+    /// Attempts that returned an error or a drop.
+    pub errors: u64,
+    /// Bytes of the successful ones.
+    pub bytes: u64,
+    /// Time from the attempt to the driver's `ndo_start_xmit`, in nanoseconds, of packets that got there.
+    pub latency: Histogram<u64>,
+}
+
+/// One network device (`ip -s link`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// Interface name.
+    pub name: String,
+    /// Packets handed to the driver and accepted.
+    pub tx_packets: u64,
+    /// Their bytes.
+    pub tx_bytes: u64,
+    /// Packets dropped on the transmit path outside a qdisc.
+    pub tx_dropped: u64,
+    /// Packets received.
+    pub rx_packets: u64,
+    /// Frames lost because the receive ring was full.
+    pub rx_dropped: u64,
+}
+
+/// One qdisc (`tc -s qdisc`).
+/// `enqueued = dequeued + dropped_by_reset + queued` at the end of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Qdisc {
+    /// e.g. `d0:0`.
+    pub name: String,
+    /// e.g. `pfifo_fast`.
+    pub kind: String,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Packets dropped at enqueue.
+    pub dropped: u64,
+    /// Packets put back after the driver was busy.
+    pub requeues: u64,
+    /// Packets sent without being queued.
+    pub bypassed: u64,
+    /// Packets queued at the end.
+    pub qlen: u64,
+    /// Bytes queued at the end.
+    pub backlog: u64,
+    /// Largest number of packets queued.
+    pub qlen_max: u64,
+    /// Times a CPU became the one that drains it.
+    pub runs: u64,
+}
+
+/// One logical CPU. Times in picoseconds; `task + softirq + hardirq + idle = window`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cpu {
+    /// e.g. `CPU0`.
+    pub name: String,
+    /// Time in process context.
+    pub task: u64,
+    /// Time in softirq context.
+    pub softirq: u64,
+    /// Time in hard interrupts.
+    pub hardirq: u64,
+    /// Idle time.
+    pub idle: u64,
+    /// Part of the busy time spent spinning.
+    pub spin: u64,
+    /// Part of the busy time stalled on line transfers.
+    pub stall: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Last-level cache references: misses in the core's own caches.
+    pub llc_references: u64,
+    /// Of those, the ones no other core could serve.
+    pub llc_misses: u64,
+    /// Lines taken dirty from another core.
+    pub hitm: u64,
+    /// Mispredicted branches at the exits of spin loops.
+    pub branch_misses: u64,
+    /// Task switches.
+    pub context_switches: u64,
+    /// NET_TX softirqs run.
+    pub net_tx: u64,
+    /// NET_RX softirqs run.
+    pub net_rx: u64,
+    /// Times `__do_softirq` ran out of restarts or time and woke ksoftirqd.
+    pub squeezed: u64,
+}
+
+/// One lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lock {
+    /// e.g. `d0:0 busylock`.
+    pub name: String,
+    /// Successful acquisitions.
+    pub acquired: u64,
+    /// Acquisitions that had to wait.
+    pub contended: u64,
+    /// Failed trylocks.
+    pub failed: u64,
+    /// Total time waited, picoseconds.
+    pub wait: u64,
+    /// Longest wait, picoseconds.
+    pub wait_max: u64,
+}
+
+/// One cache line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// e.g. `Qdisc d0:0 line 2`.
+    pub name: String,
+    /// Moves between cores.
+    pub transfers: u64,
+    /// Moves of a dirty copy.
+    pub hitm: u64,
+    /// Dirty moves by field that was accessed: `(field, count)`, only those that occurred.
+    pub hitm_by_field: Vec<(String, u64)>,
+}
