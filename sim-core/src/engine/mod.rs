@@ -60,6 +60,8 @@ pub enum StopReason {
 #[derive(Debug)]
 pub struct Engine {
     now: Cell<Instant>,
+    /// The instant before the clock last moved.
+    last: Cell<Instant>,
     /// Time of the earliest pending event; the fast path stays strictly below it.
     floor: Cell<u64>,
     queue: RefCell<Queue>,
@@ -86,6 +88,7 @@ impl Engine {
         assert!(contexts < 1 << ID_BITS, "contexts fit in the key");
         Engine {
             now: Cell::new(Instant::ZERO),
+            last: Cell::new(Instant::ZERO),
             floor: Cell::new(u64::MAX),
             queue: RefCell::new(Queue::with_capacity(contexts + 16)),
             seq: Cell::new(0),
@@ -102,6 +105,16 @@ impl Engine {
     #[inline(always)]
     pub fn now(&self) -> Instant {
         self.now.get()
+    }
+
+    /// The instant of the event before the one that is handled now.
+    pub fn last(&self) -> Instant {
+        self.last.get()
+    }
+
+    /// Number of events that are queued.
+    pub fn pending(&self) -> usize {
+        self.queue.borrow().len()
     }
 
     /// Micro-steps so far.
@@ -197,7 +210,7 @@ impl Engine {
         let mut queue = self.queue.borrow_mut();
         let key = queue.pop()?;
         self.set_floor(&queue);
-        self.now.set(Instant::from_ps((key >> 64) as u64));
+        self.last.set(self.now.replace(Instant::from_ps((key >> 64) as u64)));
         let low = key as u64;
         Some(Event { id: (low & ((1 << ID_BITS) - 1)) as u32, seq: low >> ID_BITS & ((1 << SEQ_BITS) - 1) })
     }

@@ -22,6 +22,10 @@ impl Queue {
         Queue { keys: Vec::with_capacity(n), heap: false }
     }
 
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
     /// The smallest key, or `u128::MAX` if nothing is pending.
     #[inline(always)]
     pub fn min(&self) -> u128 {

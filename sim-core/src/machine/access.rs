@@ -300,6 +300,13 @@ impl<'w> Cpu<'w> {
         }
     }
 
+    /// `smp_mb__after_atomic()`: nothing where atomics are full barriers.
+    pub async fn after_atomic(self) {
+        if self.m.costs.wmb_waits {
+            self.smp_mb().await;
+        }
+    }
+
     /// An atomic bit operation or add whose old value nobody wants (`set_bit`, `clear_bit`):
     /// posted like a store where the architecture can, else blocking.
     pub async fn rmw_posted(self, word: Word, op: Rmw) {

@@ -423,6 +423,13 @@ pub struct Switch<'w> {
     done: bool,
 }
 
+impl Switch<'_> {
+    /// Whether awaiting it gives up the CPU.
+    pub fn switches(&self) -> bool {
+        !self.done
+    }
+}
+
 impl Future for Switch<'_> {
     type Output = ();
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {

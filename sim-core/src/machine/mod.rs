@@ -89,7 +89,7 @@ impl Costs {
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),
-            smt_gain: p.get(Param::SmtGain),
+            smt_gain: if p.topology.smt > 1 { p.get(Param::SmtGain) } else { 0 },
             store_buffer: p.store_buffer && p.memory != MemoryModel::Sc,
             fifo_stores: p.memory != MemoryModel::Weak,
             rmw_drains: !arm,
@@ -282,6 +282,11 @@ impl Machine {
     /// Dirty transfers by the word that was accessed.
     pub fn word_hitms(&self) -> Vec<u64> {
         self.word_hitm.iter().map(Cell::get).collect()
+    }
+
+    /// The kernel function that `cpu` is in.
+    pub fn function(&self, cpu: u16) -> u16 {
+        self.cpus[usize::from(cpu)].function.get()
     }
 
     /// Queues a device event of the world.

@@ -26,7 +26,7 @@ pub enum Mode {
 
 /// Receives records.
 pub struct Sink {
-    on: bool,
+    on: Cell<bool>,
     mode: Mode,
     chunk: RefCell<Vec<Record>>,
     full: RefCell<std::collections::VecDeque<Vec<Record>>>,
@@ -40,7 +40,7 @@ impl Sink {
     /// in [`Mode::Ring`].
     pub fn new(mode: Mode) -> Sink {
         Sink {
-            on: mode != Mode::Off,
+            on: Cell::new(mode != Mode::Off),
             mode,
             chunk: RefCell::new(if mode == Mode::Off { Vec::new() } else { Vec::with_capacity(CHUNK) }),
             full: RefCell::default(),
@@ -53,7 +53,12 @@ impl Sink {
     /// Whether records are kept at all.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
-        self.on
+        self.on.get()
+    }
+
+    /// Takes no more records.
+    pub fn close(&self) {
+        self.on.set(false);
     }
 
     /// Whether [`Mode::All`] ran out of its memory.
@@ -70,7 +75,7 @@ impl Sink {
     /// Adds a record; `cause` is the absolute index of the record that enabled it.
     #[inline(always)]
     pub fn push(&self, time: u64, cpu: u16, kind: Kind, cause: Option<u64>, a: u32, b: u32) {
-        if !self.on {
+        if !self.on.get() {
             return;
         }
         let index = self.count.get();
