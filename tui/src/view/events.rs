@@ -59,7 +59,7 @@ fn sign(app: &App, i: usize, found: bool) -> &'static str {
 pub fn heading(app: &App) -> String {
     let time = format!("time({})", app.time_unit());
     format!(
-        "   {:>8} {time:>11} {:>9} {:<6} {:<14} arguments",
+        "  {:>8} {time:>9} {:>9} {:<5} {:<13} arguments",
         "record", "delta(ns)", "CPU", "event"
     )
 }
@@ -76,7 +76,7 @@ fn row(app: &App, i: usize, numbers: bool) -> String {
         _ => format!("+{}", time::ns(record.time - trace.time(i - 1))),
     };
     match numbers {
-        true => format!(" {i:>9} {time:>11} {delta:>9} {cpu:<6} {kind:<14} {arguments}"),
+        true => format!(" {i:>8} {time:>9} {delta:>9} {cpu:<5} {kind:<13} {arguments}"),
         false => format!(" {time:>8} {delta:>6} {cpu:<4} {kind:<13} {arguments}"),
     }
 }

@@ -156,10 +156,10 @@ fn hints(app: &App, width: u16, violated: bool) -> &'static str {
             "h/l pan  j/k lane  +/- zoom  z fit  ./, step  [/] cause/effect  f packet  m mark  / find  Enter fold  q quit"
         }
         Screen::Packet => {
-            "jk stage  JK other packet  [] cause/effect  Enter show on timeline  Esc back  q quit"
+            "jk stage  JK packet  [] cause/effect  Enter on timeline  Esc back  q quit"
         }
         Screen::Events => {
-            "jk row  [] cause/effect  f packet  m mark  / find  Enter show on timeline  q quit"
+            "jk row  [] cause/effect  f packet  m mark  / find  Enter on timeline  q quit"
         }
         Screen::Locks | Screen::Lines => "jk row  Enter show on timeline  Esc back  q quit",
     }
