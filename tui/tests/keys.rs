@@ -220,6 +220,11 @@ fn resizing() {
 #[test]
 fn an_empty_run() {
     let run = sim_core::trace::Recording::default();
+    let at = tui::ViewOptions {
+        at: Some(5),
+        ..Default::default()
+    };
+    assert!(tui::screen_text(&run, &at, 80, 24).contains("no records"));
     let mut ui = Harness::open(&run);
     for keys in "hljkHLgG.,+-zZc0$[]f/x⏎nN!mA'Ajx⏎opuxt1f2JK3j4j5j⏎y?".chars() {
         ui.press(&keys.to_string());

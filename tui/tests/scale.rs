@@ -99,6 +99,42 @@ fn long(calls: u64) -> Recording {
     }
 }
 
+/// More lanes than rows: the focused one is always seen, pinned ones stay, and names of other hosts keep the
+/// lists aligned.
+#[test]
+fn more_lanes_than_rows() {
+    let mut run = long(2_000);
+    run.names.cpus = (0..8)
+        .map(|cpu| format!("host{}/CPU{cpu}", cpu / 4))
+        .collect();
+    let mut ui = Harness::open(&run);
+    ui.resize(80, 24);
+    ui.press("gj⏎j⏎");
+    ui.press("p");
+    for _ in 0..ui.app.lanes().len() {
+        let screen = ui.press("j").screen(80, 24);
+        assert_eq!(
+            screen
+                .lines()
+                .filter(|line| line.starts_with('>') && line.contains('|'))
+                .count(),
+            1,
+            "{screen}"
+        );
+        assert!(
+            screen
+                .lines()
+                .any(|line| line.starts_with(" ^") || line.starts_with(">^")),
+            "{screen}"
+        );
+    }
+    assert!(
+        ui.press("3")
+            .screen(80, 24)
+            .contains(" host1/CPU7 ctx_enter     ")
+    );
+}
+
 /// Ten million records, for a look at the clock by hand: `cargo test -p tui -- --ignored --nocapture`.
 #[test]
 #[ignore = "needs a gigabyte; the bound above is what is relied on"]

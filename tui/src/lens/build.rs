@@ -114,7 +114,11 @@ impl<'n> Pass<'n> {
             names
                 .locks
                 .iter()
-                .position(|lock| word.name.ends_with(lock.as_str()))
+                .position(|lock| {
+                    word.name
+                        .strip_suffix(lock.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+                })
                 .map(|lock| lock as u32)
         };
         Pass {

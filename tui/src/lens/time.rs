@@ -40,6 +40,12 @@ pub fn difference(from: u64, to: u64) -> String {
     }
 }
 
+/// A signed difference of two times in nanoseconds, exact, e.g. `+1284.5 ns`.
+pub fn difference_ns(from: u64, to: u64) -> String {
+    let sign = if to >= from { '+' } else { '-' };
+    format!("{sign}{} ns", ns(from.abs_diff(to)))
+}
+
 /// The next rung above `value` on the ladder 1, 2, 5, 10, 20, ...
 pub fn rung_above(value: u64) -> u64 {
     rungs().find(|&rung| rung > value).unwrap_or(value)

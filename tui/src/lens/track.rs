@@ -248,7 +248,7 @@ impl Steps {
 
     /// Ends the run after `records` records.
     pub fn finish(mut self, records: u32) -> Track {
-        self.close(records.max(self.first + u32::from(records > 0)));
+        self.close(records);
         Track::new(self.items)
     }
 }

@@ -226,7 +226,7 @@ fn told(app: &App, i: usize) -> String {
 }
 
 /// What the focused lane says at the selection.
-fn lane_state(app: &App) -> Option<String> {
+pub(super) fn lane_state(app: &App) -> Option<String> {
     let trace = &app.trace;
     let item = track(app, app.lane)?.state_at(app.cursor as u32)?;
     let value = item.value;

@@ -82,12 +82,9 @@ impl Widget for Packet<'_> {
 }
 
 /// Columns for the function, the time and the CPU.
-fn widths(width: u16) -> [usize; 3] {
-    if width >= 100 {
-        [26, 11, 6]
-    } else {
-        [16, 8, 4]
-    }
+fn widths(app: &App, width: u16) -> [usize; 3] {
+    let place = if width >= 100 { 26 } else { 16 };
+    [place, app.time_width(), app.cpu_width()]
 }
 
 fn fate(journey: &Journey) -> &'static str {
@@ -99,7 +96,7 @@ fn fate(journey: &Journey) -> &'static str {
 }
 
 fn heading(app: &App, width: u16) -> String {
-    let [place, time_width, cpu] = widths(width);
+    let [place, time_width, cpu] = widths(app, width);
     let time = format!("time({})", app.time_unit());
     format!(
         "   # {time:>time_width$} {:>9} {:<6} {:<cpu$} {:<place$} event",
@@ -111,7 +108,7 @@ fn row(app: &App, n: usize, stage: &Stage, total: u64, width: u16) -> String {
     let trace = &app.trace;
     let record = trace.record(stage.record);
     let wide = width >= 100;
-    let [place_width, time_width, cpu_width] = widths(width);
+    let [place_width, time_width, cpu_width] = widths(app, width);
     let cpu = words::cpu(&trace.names, record.cpu);
     let delta = if n == 0 {
         "-".to_owned()
@@ -138,7 +135,7 @@ fn row(app: &App, n: usize, stage: &Stage, total: u64, width: u16) -> String {
         n + 1
     );
     if wide {
-        format!("{line:<107} {}", bar(stage.delta, total, 10))
+        format!("{line:<107.107} {}", bar(stage.delta, total, 10))
     } else {
         line
     }
