@@ -48,6 +48,44 @@ fn spans_fill_their_columns() {
     assert_eq!(letters(&trace, contexts, 1_000_000, 2), "! ");
 }
 
+/// Two CPUs that wait for each other's lock for ever: both spin to the end of the run, and the locks' lanes say
+/// who holds and who waits. There is no record of a context, as in a run that a schedule decided.
+#[test]
+fn a_deadlock_can_be_seen() {
+    let mut w = Writer::default();
+    for cpu in [0, 1] {
+        w.put(10, cpu, Kind::LockAcquire, u32::from(cpu), 0);
+    }
+    w.put(20, 0, Kind::SpinBegin, 3, 0);
+    w.put(30, 1, Kind::SpinBegin, 0, 0);
+    let run = Recording {
+        records: w.in_order(),
+        violations: Vec::new(),
+        end: 60_000,
+        ..sample()
+    };
+    let trace = Trace::new(&run);
+    let drawn = |track| letters(&trace, track, 10_000, 6);
+    assert_eq!(
+        [
+            drawn(&trace.cpus[0].contexts),
+            drawn(&trace.cpus[1].contexts)
+        ],
+        [" =xxxx", " ==xxx"]
+    );
+    assert_eq!(
+        [drawn(&trace.locks[0].owner), drawn(&trace.locks[1].owner)],
+        [" =====", " ====="]
+    );
+    assert_eq!(
+        [
+            drawn(&trace.locks[0].waiters),
+            drawn(&trace.locks[1].waiters)
+        ],
+        ["   xxx", "  xxxx"]
+    );
+}
+
 /// The parts of a call add up to it, and a transfer while spinning is waiting, not both.
 #[test]
 fn the_cost_of_a_call_adds_up() {
