@@ -5,7 +5,7 @@
 
 use crate::expect::{Expect, Violations};
 use crate::file::{Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft};
-use crate::machine::print_value;
+use crate::machine::{override_name, print_value};
 use crate::sweep::Axis;
 use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
@@ -123,7 +123,7 @@ impl Printer {
         );
         for &param in Param::ALL {
             let value = profile.get(param);
-            let shown = format!("{}: {}", param.name(), print_value(param, value));
+            let shown = format!("{}: {}", override_name(param), print_value(param, value));
             let _ = write!(text, "\n        {}", field(value != own.get(param), shown));
         }
         text + "\n    )"

@@ -2,7 +2,7 @@
 
 use super::{DeviceDraft, HostDraft, KindDraft, MAX_PARTS, MachineDraft, kernel, limited, load};
 use crate::loader::Session;
-use crate::machine::{self, MEMORY, param, param_names};
+use crate::machine::{self, MEMORY, override_param, param_names};
 use crate::rules;
 use crate::schema;
 use crate::tree::{FieldNode, Kind, Name, Node, Span};
@@ -142,7 +142,7 @@ pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<Ma
     let mut overrides = Vec::new();
     if let Kind::Struct(_, fields) = &node.kind {
         for field in fields {
-            if let Some(param) = param(&field.name.text) {
+            if let Some(param) = override_param(&field.name.text) {
                 let path = crate::walk::join(&value.path, &field.name.text);
                 let given = Value {
                     node: Cow::Borrowed(&field.value),
