@@ -55,6 +55,8 @@ pub(crate) struct HostDraft {
     pub kernel: KernelDraft,
     pub layouts: LayoutSet,
     pub devices: Vec<DeviceDraft>,
+    /// Off if a device could not be read, so that its name may be missing.
+    pub devices_known: bool,
     pub workloads: Vec<Placed<LoadDraft>>,
 }
 
@@ -124,6 +126,17 @@ pub(crate) enum LoadDraft {
         pps: Option<Option<u64>>,
         packets: Packets,
     },
+}
+
+impl Draft {
+    /// Hosts, devices, loads and senders: what the size of a configuration grows with.
+    pub fn parts(&self) -> usize {
+        let host = |h: &HostDraft| {
+            let senders: usize = h.workloads.iter().map(|w| w.value.cpus().len()).sum();
+            1 + h.devices.len() + h.workloads.len() + senders
+        };
+        self.hosts.iter().map(host).sum()
+    }
 }
 
 impl LoadDraft {

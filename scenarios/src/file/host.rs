@@ -54,31 +54,32 @@ pub(super) fn read(
     }
     let devices = parts(session, obj.get("devices"), "devices", device);
     let workloads = parts(session, obj.get("workloads"), "workloads", load::read);
+    let named = |d: &Option<DeviceDraft>| d.as_ref().is_some_and(|d| d.name.is_some());
+    let devices_known = devices.as_ref().is_some_and(|list| list.iter().all(named));
     let kernel = kernel.unwrap_or_default();
     Some(HostDraft {
         name,
         machine,
         kernel,
         layouts: all_layouts,
-        devices,
-        workloads,
+        devices: devices.into_iter().flatten().flatten().collect(),
+        devices_known,
+        workloads: workloads.into_iter().flatten().flatten().collect(),
     })
 }
 
+/// The elements of a list, `None` for each that is wrong; `None` if the list itself is.
 fn parts<T>(
     session: &mut Session<'_>,
     value: Option<Value<'_>>,
     what: &str,
     read: fn(&mut Session<'_>, &Value<'_>) -> Option<T>,
-) -> Vec<T> {
-    let Some(value) = value else {
-        return Vec::new();
-    };
+) -> Option<Vec<Option<T>>> {
+    let value = value?;
     let list = session.walk.list(&value);
-    if !limited(session, &value, list.len(), MAX_PARTS, what) {
-        return Vec::new();
-    }
-    list.iter().filter_map(|v| read(session, v)).collect()
+    let is_list = matches!(value.node.kind, Kind::List(_));
+    let fits = limited(session, &value, list.len(), MAX_PARTS, what);
+    (is_list && fits).then(|| list.iter().map(|v| read(session, v)).collect())
 }
 
 /// A host's fields over the scenario's. A host that names a profile starts afresh.
@@ -274,7 +275,7 @@ fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
                     crate::tree::shorten(&name.value)
                 );
                 session.walk.report(
-                    rules::OUT_OF_RANGE,
+                    rules::NAME,
                     name.at.clone(),
                     message,
                     Some("1 to 15 characters, no blank, `/` or `:`".into()),
