@@ -255,10 +255,10 @@ fn hosts(session: &mut Session<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
     if !limited(session, &value, list.len(), MAX_HOSTS, "hosts") {
         return Vec::new();
     }
-    let layouts = obj
-        .get("layouts")
-        .map(|v| host::layouts(session, &v))
-        .unwrap_or_default();
+    let mut layouts = LayoutSet::default();
+    if let Some(value) = obj.get("layouts") {
+        host::layouts(session, &value, &mut layouts);
+    }
     let machine = obj.given("machine");
     let kernel = obj.get("kernel");
     let defaults = host::Defaults {

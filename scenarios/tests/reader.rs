@@ -163,8 +163,16 @@ fn spans_nest(node: &Node, text: &str) {
     }
 }
 
+/// `PROPTEST_CASES` raises the number of cases for a long search.
+fn cases(few: u32) -> u32 {
+    std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(few)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(2000), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// What ron prints, plain or pretty, is read as the same value.
     #[test]
@@ -189,17 +197,26 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The whole loader never panics, and a rejection always says where and why.
     #[test]
     fn loading_damaged_scenarios(text in damaged(library_texts()), path in "[a-z\\[\\]0-9.]{0,20}", ron in "[a-z0-9\"(,):\\[\\]]{0,10}") {
         let registry = Registry::new();
         for loader in [Ok(Loader::new(&registry)), Loader::new(&registry).set(&path, &ron)].into_iter().flatten() {
-            if let Err(rejected) = loader.load_str("damaged.ron", &text) {
-                prop_assert!(!rejected.problems.is_empty());
-                prop_assert!(rejected.problems.iter().all(|p| p.line > 0 && p.col > 0 && !p.message.is_empty()));
-                prop_assert!(!rejected.to_string().is_empty() && !rejected.render(false).is_empty());
+            match loader.load_str("damaged.ron", &text) {
+                Ok(scenario) => {
+                    let again = Loader::new(&registry).load_str("again.ron", scenario.effective());
+                    prop_assert!(again.is_ok(), "{}", again.unwrap_err());
+                    let again = again.unwrap();
+                    prop_assert_eq!(format!("{:?}", scenario.config()), format!("{:?}", again.config()));
+                    prop_assert_eq!(format!("{:?}", scenario.points()), format!("{:?}", again.points()));
+                }
+                Err(rejected) => {
+                    prop_assert!(!rejected.problems.is_empty());
+                    prop_assert!(rejected.problems.iter().all(|p| p.line > 0 && p.col > 0 && !p.message.is_empty()));
+                    prop_assert!(!rejected.to_string().is_empty() && !rejected.render(false).is_empty());
+                }
             }
         }
     }

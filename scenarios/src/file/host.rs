@@ -50,7 +50,7 @@ pub(super) fn read(
     };
     let mut all_layouts = defaults.layouts.clone();
     if let Some(own) = obj.given("layouts") {
-        all_layouts.by_name.extend(layouts(session, &own).by_name);
+        layouts(session, &own, &mut all_layouts);
     }
     let devices = parts(session, obj.get("devices"), "devices", device);
     let workloads = parts(session, obj.get("workloads"), "workloads", load::read);
@@ -175,25 +175,24 @@ pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<Ma
     })
 }
 
-/// `(Qdisc: {"state": (88, 8)}, netdev_queue: "5.11")`.
-pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>) -> LayoutSet {
-    let mut set = LayoutSet::default();
+/// Adds `{"Qdisc": {"state": (88, 8)}, "netdev_queue": "5.11"}` to `set`.
+pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>, set: &mut LayoutSet) {
     for (name, fields) in session.walk.entries(value) {
-        if let Kind::Str(version) = &fields.node.kind {
-            // The built-in layouts are the kernel's own, which is what a missing entry means.
-            if version != "5.11" {
-                let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
-                let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
-                session
-                    .walk
-                    .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
-            }
+        let Kind::Str(version) = &fields.node.kind else {
+            let layout = layout(session, &name.value, &fields);
+            set.by_name.insert(name.value, layout);
             continue;
+        };
+        // The built-in layouts are the kernel's own, which is what a missing entry means.
+        set.by_name.remove(&name.value);
+        if version != "5.11" {
+            let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
+            let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
+            session
+                .walk
+                .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
         }
-        let layout = layout(session, &name.value, &fields);
-        set.by_name.insert(name.value, layout);
     }
-    set
 }
 
 fn layout(session: &mut Session<'_>, name: &str, value: &Value<'_>) -> Layout {
