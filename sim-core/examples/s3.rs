@@ -11,7 +11,7 @@ pub fn kunpeng() -> Profile {
     for (k, v) in [(InsnsPerUs, 7900), (Hide, 28_000), (TransferCluster, 29_000), (TransferDie, 29_000), (TransferSocket, 75_000),
         (TransferRemote, 150_000), (Memory, 90_000), (Rmw, 5500), (ThisCpu, 5500), (Mb, 10_000), (Wmb, 1000), (SpinWake, 170_000),
         (SpinLoop, 5000), (SpinInsns, 7), (ClockRead, 30_000), (Mmio, 100_000), (IndirectCall, 0), (IrqEntry, 300_000),
-        (ContextSwitch, 500_000), (DmaLine, 60_000), (Hold, 500), (Jitter, 200), (StartSpread, 2_000_000), (SmtGain, 0)] { p.set(k, v); }
+        (ContextSwitch, 500_000), (DmaLine, 60_000), (Hold, 500), (Jitter, 200), (JitterChunk, 500), (StartSpread, 2_000_000), (SmtGain, 0)] { p.set(k, v); }
     p
 }
 fn main() {
@@ -34,7 +34,7 @@ fn main() {
     let publ = |v: &str, t: u16| -> f64 { let i = [1, 2, 4, 8, 16].iter().position(|x| *x == t).unwrap();
         match v { "v0" => [2.6, 3.9, 5.6, 2.7, 2.2][i], "locked" => [2.9, 4.8, 3.0, 1.6, 1.3][i], "v1" => [2.5, 3.6, 4.7, 2.8, 2.3][i],
           "set2" => [3.0, 4.1, 4.6, 2.6, 2.2][i], "set3" => [3.0, 5.3, 5.1, 2.7, 2.2][i], "rfc_bypass" => [3.11, 4.31, 5.53, 2.72, 2.22][i], _ => 1.0 } };
-    let (mut sum, mut n) = (0.0, 0);
+    let (mut sum, mut n) = (0.0, 0); let mut errs = vec![]; let mut worst = 0f64;
     for v in &vars { for &t in &threads {
         let c = Config { name: "s3".into(), warmup: 2_000_000_000, stop: Stop::At(2_000_000_000 + win * 1_000_000_000), step_limit: u64::MAX,
             hosts: vec![Host { name: "h0".into(), machine: p.clone(), layouts: LayoutSet::default(),
@@ -51,12 +51,13 @@ fn main() {
         let m = o.unwrap().metrics;
         let q = &m.qdiscs[0];
         let err = (mean / pb - 1.0) * 100.0; sum += err.abs(); n += 1;
+        if std::env::var("SUM").is_ok() { errs.push(format!("{v}{t}:{err:+.0}")); if err.abs() > worst { worst = err.abs(); } continue; }
         println!("{v:10} {t:2} {mean:5.2} / {pb:4.2} {err:+5.1}%  tx {:.2} qlen {} drops {:.2}M/s byp {:.2} runs/pkt {:.2} | {:.1} Mstep/s {} steps/pkt  ipc {}", m.tx_pps() / 1e6, q.qlen, q.dropped as f64 / m.window as f64 * 1e6, q.bypassed as f64 / q.packets as f64, q.runs as f64 / q.packets as f64,
             steps as f64 / el / 1e6, steps / seeds / ((mean * 1e6 * 0.001 * (2 + win) as f64) as u64), m.cpus.iter().map(|c| c.instructions).sum::<u64>() / q.packets.max(1));
         if std::env::var("LOCKS").is_ok() { for l in &m.locks { if l.acquired + l.failed > 0 { println!("   {} acq {} cont {} failed {} avg wait {} ns", l.name, l.acquired, l.contended, l.failed, l.wait / l.contended.max(1) / 1000); } }
             for c in m.cpus.iter().take(2) { println!("   {} spin {:.1}% stall {:.1}% soft {:.1}% bm {} netx {} sq {}", c.name, c.spin as f64 * 100.0 / m.window as f64, c.stall as f64 * 100.0 / m.window as f64, c.softirq as f64 * 100.0 / m.window as f64, c.branch_misses, c.net_tx, c.squeezed); } }
     } }
-    println!("mean abs {:.1}%", sum / n as f64);
+    println!("mean abs {:.1}% worst {worst:.0} {:?} {}", sum / n as f64, std::env::args().skip(1).collect::<Vec<_>>(), errs.join(" "));
 }
 mod p { use super::*; use sim_core::trace::*; use std::collections::BTreeMap;
 pub fn prof(c: &Config) {
@@ -81,6 +82,8 @@ pub fn prof(c: &Config) {
                 let name = if name.contains("skbuff_head_cache") || name.starts_with("kmalloc") { name } else { n.lines[x.a as usize].name.clone() };
                 let name: String = name.replace(char::is_numeric, "#");
                 let e = miss.entry((inrun, name)).or_default(); e.0 += x.b as u64; e.1 += 1; }
+            Kind::LockRelease => { let e = miss.entry((false, format!("HELD {}", n.locks[x.a as usize]))).or_default(); e.0 += x.b as u64 * 1000; e.1 += 1; }
+            Kind::LockAcquire => { let e = miss.entry((false, format!("WAIT {}", n.locks[x.a as usize]))).or_default(); e.0 += x.b as u64 * 1000; e.1 += 1; }
             Kind::QdiscDequeue => deq += 1, _ => {} } }
     let d = deq.max(1) as f64;
     println!("packets {deq} ns/pkt {:.1}", (o.end - from) as f64 / 1000.0 / d);

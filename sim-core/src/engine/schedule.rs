@@ -1,7 +1,7 @@
 //! Every choice that hardware makes by accident.
 //!
-//! In a timed run costs decide the order, and a [`Schedule`] only stretches work and shifts
-//! starts. In an explored run it also picks who goes next; for that it is told, for each enabled
+//! In a timed run costs decide the order, and a [`Schedule`] only sets how fast work goes and
+//! shifts starts. In an explored run it also picks who goes next; for that it is told, for each enabled
 //! agent, the word its next access touches and how.
 
 use super::rng::Stream;
@@ -37,8 +37,9 @@ pub struct Enabled {
 
 /// Makes the choices of a run.
 pub trait Schedule {
-    /// The length of a work chunk of nominal length `work` on logical CPU `cpu`.
-    fn stretch(&mut self, cpu: u16, work: Span) -> Span;
+    /// The speed of logical CPU `cpu` in its next work chunk: how long its work takes, in 65536ths
+    /// of the nominal length.
+    fn stretch(&mut self, cpu: u16) -> u32;
 
     /// A start offset below `spread` for component `name`.
     fn start(&mut self, name: &str, spread: Span) -> Span;
@@ -68,14 +69,13 @@ impl Timed {
 
 impl Schedule for Timed {
     #[inline(always)]
-    fn stretch(&mut self, cpu: u16, work: Span) -> Span {
+    fn stretch(&mut self, cpu: u16) -> u32 {
         if self.half == 0 {
-            return work;
+            return 65536;
         }
         let draw = i64::from(self.jitter[usize::from(cpu)].next_u32());
         // uniform in -half..=half, in 65536ths
-        let factor = 65536 + ((draw * (2 * self.half + 1)) >> 32) - self.half;
-        Span::from_ps((work.ps() * factor as u64) >> 16)
+        (65536 + ((draw * (2 * self.half + 1)) >> 32) - self.half) as u32
     }
 
     fn start(&mut self, name: &str, spread: Span) -> Span {

@@ -28,10 +28,6 @@ const MAX_TIME: Span = Span::from_ns(2_000_000);
 const NETDEV_BUDGET: u32 = 300;
 /// `netdev_budget_usecs`: two ticks at HZ = 250.
 const NETDEV_BUDGET_TIME: Span = Span::from_ns(8_000_000);
-/// How long a task keeps its CPU while another is runnable: CFS's `sched_min_granularity`,
-/// 0.75 ms x (1 + log2 of 8 or more CPUs).
-pub const MIN_GRANULARITY: Span = Span::from_ns(3_000_000);
-
 /// `struct softnet_data` and what else softirqs keep for each CPU.
 #[derive(Debug, Default)]
 pub struct Softnet {
@@ -156,9 +152,9 @@ pub(crate) async fn ksoftirqd(cpu: Cpu<'_>) {
     }
 }
 
-/// `cond_resched`: the other runnable task runs once this one's slice is over.
+/// `cond_resched`: another runnable task runs if it is its turn.
 pub(crate) async fn cond_resched(cpu: Cpu<'_>) {
-    let switch = cpu.cond_resched(MIN_GRANULARITY);
+    let switch = cpu.cond_resched();
     if switch.switches() {
         cpu.spend(Cost::Schedule);
         cpu.settle().await;

@@ -135,8 +135,10 @@ params! {
     DmaLine "dma_line" Time 0..=10_000_000,
     /// Share of a transfer during which the old owner still hits.
     Hold "hold" Permille 0..=1000,
-    /// Each work chunk is stretched or shrunk by a uniform draw of up to this much.
+    /// Work is stretched or shrunk by a uniform draw of up to this much, a new one each chunk.
     Jitter "jitter" Permille 0..=900,
+    /// Instructions that share one draw of the jitter.
+    JitterChunk "jitter_chunk" Insns 1..=1_000_000,
     /// Each workload thread starts at a uniform draw below this.
     StartSpread "start_spread" Time 0..=1_000_000_000,
     /// Throughput of a core with both SMT threads busy, against one alone.

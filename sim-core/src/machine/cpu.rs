@@ -37,6 +37,28 @@ pub(super) enum Wait {
     HandedOver,
 }
 
+/// How tasks share a CPU: the completely fair scheduler of Linux 5.11 at its defaults for eight or
+/// more CPUs (`kernel/sched/fair.c`, scaled by 1 + log2 of 8), weights all equal.
+#[derive(Clone, Copy, Debug)]
+pub struct FairShare {
+    /// `sched_min_granularity`: a task keeps the CPU this long while another waits.
+    pub min_granularity: Span,
+    /// `sched_wakeup_granularity`: a woken task preempts one that is ahead by more than this.
+    pub wakeup_granularity: Span,
+    /// Half of `sched_latency`: how far behind a task that slept may start.
+    pub sleeper_credit: Span,
+}
+
+impl Default for FairShare {
+    fn default() -> FairShare {
+        FairShare {
+            min_granularity: Span::from_ns(3_000_000),
+            wakeup_granularity: Span::from_ns(4_000_000),
+            sleeper_credit: Span::from_ns(12_000_000),
+        }
+    }
+}
+
 /// State of one context.
 #[derive(Debug)]
 pub(super) struct Ctx {
@@ -52,6 +74,8 @@ pub(super) struct Ctx {
     /// When the event it waits for comes (spins only).
     wake_at: Cell<Option<Instant>>,
     pub next_watcher: Cell<u32>,
+    /// Time the task has run, as the scheduler counts it.
+    vruntime: Cell<Span>,
     /// Index into the trace's task names.
     pub task: u32,
 }
@@ -67,6 +91,7 @@ impl Ctx {
             due: Cell::new(None),
             wake_at: Cell::new(None),
             next_watcher: Cell::new(NO_CTX),
+            vruntime: Cell::default(),
             task,
         }
     }
@@ -91,12 +116,17 @@ pub(super) struct CpuState {
     hardirq_ctx: Cell<u32>,
     run_queue: RefCell<VecDeque<u32>>,
     slice_start: Cell<Instant>,
+    /// `need_resched`: a woken task is to run soon.
+    need_resched: Cell<bool>,
     since: Cell<Instant>,
     /// Hard interrupts raised and not taken, one bit a vector.
     irqs: Cell<u64>,
     irqs_off: Cell<bool>,
     bh_off: Cell<u32>,
     pub spinning: Cell<bool>,
+    /// Speed of the work chunk under way, and instructions left in it.
+    pub stretch: Cell<u32>,
+    pub chunk_left: Cell<u32>,
     pub counters: Counters,
     /// Function that runs, for messages.
     pub function: Cell<u16>,
@@ -116,11 +146,14 @@ impl CpuState {
             hardirq_ctx: Cell::new(NO_CTX),
             run_queue: RefCell::default(),
             slice_start: Cell::default(),
+            need_resched: Cell::new(false),
             since: Cell::default(),
             irqs: Cell::new(0),
             irqs_off: Cell::new(false),
             bh_off: Cell::new(0),
             spinning: Cell::new(false),
+            stretch: Cell::new(65536),
+            chunk_left: Cell::new(0),
             counters: Counters::default(),
             function: Cell::new(u16::MAX),
         }
@@ -189,7 +222,7 @@ impl<'w> Cpu<'w> {
     #[inline(always)]
     pub fn insns(self, n: u32) {
         add(&self.s.counters.instructions, u64::from(n));
-        self.elapse(self.m.work(self.id, self.m.costs.insns(n)));
+        self.elapse(self.m.work(self.id, n));
     }
 
     /// Lets `span` pass that is no instruction's own (an atomic, a clock read).
@@ -327,11 +360,13 @@ impl<'w> Cpu<'w> {
         Switch { cpu: self, again: false, done: false }
     }
 
-    /// Lets another runnable task run, if there is one and this one's slice is over
-    /// (`cond_resched`). `min_run` is how long a task may keep the CPU while others wait.
-    pub fn cond_resched(self, min_run: Span) -> Switch<'w> {
-        let stay = self.s.run_queue.borrow().is_empty()
-            || self.now().since(self.s.slice_start.get()) < min_run;
+    /// Lets another runnable task run, if there is one and it was woken for that or this one's slice
+    /// is over (`cond_resched`).
+    pub fn cond_resched(self) -> Switch<'w> {
+        let s = self.s;
+        let stay = s.run_queue.borrow().is_empty()
+            || !s.need_resched.get()
+                && self.now().since(s.slice_start.get()) < self.m.fair.min_granularity;
         Switch { cpu: self, again: true, done: stay }
     }
 }
@@ -440,10 +475,12 @@ impl Future for Switch<'_> {
         self.done = true;
         let (cpu, m) = (self.cpu, self.cpu.m);
         cpu.state().wait.set(Wait::Asleep);
-        let next = cpu.s.run_queue.borrow_mut().pop_front();
+        m.charge(cpu.id);
+        cpu.s.need_resched.set(false);
         if self.again {
             cpu.s.run_queue.borrow_mut().push_back(cpu.ctx);
         }
+        let next = m.pick_task(cpu.id);
         m.leave(cpu.id, Level::Task);
         if let Some(next) = next {
             m.start_task(cpu.id, next);
@@ -498,6 +535,22 @@ impl Machine {
         self.record(self.engine.now(), cpu, Kind::CtxEnter, Level::Task as u32, task);
     }
 
+    /// Books the time that the running task of `cpu` has run.
+    fn charge(&self, cpu: u16) {
+        let s = &self.cpus[usize::from(cpu)];
+        let task = s.active[Level::Task as usize].get();
+        let now = self.engine.now();
+        let c = &self.ctxs[task as usize];
+        c.vruntime.set(c.vruntime.get() + now.since(s.slice_start.replace(now)));
+    }
+
+    /// Takes the runnable task that has run least; the longest in the queue if several have.
+    fn pick_task(&self, cpu: u16) -> Option<u32> {
+        let mut queue = self.cpus[usize::from(cpu)].run_queue.borrow_mut();
+        let (at, _) = queue.iter().enumerate().min_by_key(|(_, c)| self.ctxs[**c as usize].vruntime.get())?;
+        queue.remove(at)
+    }
+
     /// Declares which contexts serve softirqs and hard interrupts on `cpu`.
     pub(super) fn set_irq_contexts(&self, cpu: u16, softirq: u32, hardirq: u32) {
         let s = &self.cpus[usize::from(cpu)];
@@ -515,10 +568,19 @@ impl Machine {
         c.wait.set(Wait::Running);
         if s.active[Level::Task as usize].get() != NO_CTX {
             c.wait.set(Wait::Asleep);
+            self.charge(c.cpu);
+            let running = &self.ctxs[s.active[Level::Task as usize].get() as usize];
+            let floor = running.vruntime.get().less(self.fair.sleeper_credit);
+            c.vruntime.set(c.vruntime.get().max(floor));
+            if running.vruntime.get() > c.vruntime.get() + self.fair.wakeup_granularity {
+                s.need_resched.set(true);
+            }
             s.run_queue.borrow_mut().push_back(ctx);
             return;
         }
-        // No task runs there: this one is put below whatever else is active.
+        // No task runs there: this one is put below whatever else is active. It has run long enough
+        // for a sleeper's credit to count, as on a machine that is not freshly booted.
+        c.vruntime.set(c.vruntime.get().max(self.fair.sleeper_credit));
         let covered = s.top_level().is_some();
         self.start_task(c.cpu, ctx);
         if covered {

@@ -11,7 +11,7 @@ mod store_buffer;
 pub mod topology;
 
 pub use access::{Footprint, Order, Rmw};
-pub use cpu::{Cpu, FnSpan};
+pub use cpu::{Cpu, FairShare, FnSpan};
 
 use crate::engine::schedule::Schedule;
 use crate::engine::time::{Instant, Span};
@@ -58,6 +58,7 @@ pub struct Costs {
     /// Task switch.
     pub context_switch: Span,
     smt_gain: u64,
+    jitter_chunk: u32,
     /// Plain stores wait in a buffer.
     pub store_buffer: bool,
     /// Stores become visible in order.
@@ -89,6 +90,7 @@ impl Costs {
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),
+            jitter_chunk: p.get(Param::JitterChunk) as u32,
             smt_gain: if p.topology.smt > 1 { p.get(Param::SmtGain) } else { 0 },
             store_buffer: p.store_buffer && p.memory != MemoryModel::Sc,
             fifo_stores: p.memory != MemoryModel::Weak,
@@ -120,6 +122,7 @@ pub struct Machine {
     word_hitm: Vec<Cell<u64>>,
     stores: StoreBuffers,
     cpus: Vec<CpuState>,
+    fair: FairShare,
     ctxs: Vec<Ctx>,
     /// Engine id of this machine's first context.
     base: u32,
@@ -176,6 +179,7 @@ impl Machine {
             stores: StoreBuffers::default(),
             coherence,
             cpus,
+            fair: FairShare::default(),
             ctxs: contexts.iter().map(|c| Ctx::new(c.cpu, c.level, c.task)).collect(),
             base: place.base,
             starts: place.starts,
@@ -204,11 +208,19 @@ impl Machine {
         &self.coherence.topology
     }
 
-    /// A work chunk of nominal length `work` on `cpu`, stretched by the schedule and by a busy
-    /// SMT sibling.
+    /// How long `n` instructions take on `cpu`: stretched by the schedule, a new draw each chunk, and
+    /// by a busy SMT sibling.
     #[inline(always)]
-    fn work(&self, cpu: u16, work: Span) -> Span {
-        let work = self.schedule.borrow_mut().stretch(self.first_cpu + cpu, work);
+    fn work(&self, cpu: u16, n: u32) -> Span {
+        let s = &self.cpus[usize::from(cpu)];
+        let left = s.chunk_left.get();
+        if left == 0 {
+            s.stretch.set(self.schedule.borrow_mut().stretch(self.first_cpu + cpu));
+            s.chunk_left.set(self.costs.jitter_chunk.saturating_sub(n));
+        } else {
+            s.chunk_left.set(left.saturating_sub(n));
+        }
+        let work = Span::from_ps((self.costs.insns(n).ps() * u64::from(s.stretch.get())) >> 16);
         if self.costs.smt_gain == 0 { work } else { self.shared_issue(cpu, work) }
     }
 

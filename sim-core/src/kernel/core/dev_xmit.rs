@@ -82,7 +82,8 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
         if queued {
             let n = cpu.load(q.qlen).await;
             cpu.store(q.qlen, n + 1).await;
-            cpu.store(q.qstats, n).await;
+            let backlog = cpu.load(q.qstats).await;
+            cpu.store(q.qstats, backlog + u64::from(cpu.k.skbs.len(skb))).await;
         } else {
             refused = Some(Reason::QdiscDrop);
         }

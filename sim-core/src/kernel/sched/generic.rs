@@ -107,8 +107,10 @@ async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<(Skb, bool)> {
         // qlen, qstats and bstats under the root lock.
         let n = cpu.load(q.qlen).await;
         cpu.store(q.qlen, n.wrapping_sub(1)).await;
-        cpu.store(q.qstats, n).await;
-        cpu.store(q.bstats, n).await;
+        let backlog = cpu.load(q.qstats).await;
+        cpu.store(q.qstats, backlog.wrapping_sub(u64::from(cpu.k.skbs.len(skb)))).await;
+        let sent = cpu.load(q.bstats).await;
+        cpu.store(q.bstats, sent + 1).await;
     }
     q.note_dequeue(cpu, skb);
     q.note_sent(cpu, skb);
