@@ -19,7 +19,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, trace: Mode::Off, fast_path: true }
+        Options {
+            seed: 0,
+            trace: Mode::Off,
+            fast_path: true,
+        }
     }
 }
 

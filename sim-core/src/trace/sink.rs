@@ -42,7 +42,11 @@ impl Sink {
         Sink {
             on: mode != Mode::Off,
             mode,
-            chunk: RefCell::new(if mode == Mode::Off { Vec::new() } else { Vec::with_capacity(CHUNK) }),
+            chunk: RefCell::new(if mode == Mode::Off {
+                Vec::new()
+            } else {
+                Vec::with_capacity(CHUNK)
+            }),
             full: RefCell::default(),
             count: Cell::new(0),
             dropped: Cell::new(0),
@@ -77,7 +81,14 @@ impl Sink {
         self.count.set(index + 1);
         let cause = cause.map_or(0, |c| u32::try_from(index - c).unwrap_or(0));
         let mut chunk = self.chunk.borrow_mut();
-        chunk.push(Record { time, cpu, kind: kind as u16, cause, a, b });
+        chunk.push(Record {
+            time,
+            cpu,
+            kind: kind as u16,
+            cause,
+            a,
+            b,
+        });
         if chunk.len() == CHUNK {
             self.rotate(&mut chunk);
         }
@@ -105,7 +116,8 @@ impl Sink {
 
     /// The kept records in order, and how many were dropped before the first.
     pub fn take(&self) -> (Vec<Record>, u64) {
-        let mut records = Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
+        let mut records =
+            Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
         for chunk in self.full.borrow_mut().drain(..) {
             records.extend_from_slice(&chunk);
         }
@@ -120,7 +132,9 @@ mod tests {
 
     #[test]
     fn a_ring_keeps_the_newest_records_and_counts_the_rest() {
-        let sink = Sink::new(Mode::Ring { bytes: 2 * CHUNK * size_of::<Record>() });
+        let sink = Sink::new(Mode::Ring {
+            bytes: 2 * CHUNK * size_of::<Record>(),
+        });
         let n = 5 * CHUNK as u64 + 7;
         for i in 0..n {
             sink.push(i, 0, Kind::Mark, None, 0, 0);
@@ -134,7 +148,9 @@ mod tests {
 
     #[test]
     fn a_full_recording_says_so() {
-        let sink = Sink::new(Mode::All { bytes: CHUNK * size_of::<Record>() });
+        let sink = Sink::new(Mode::All {
+            bytes: CHUNK * size_of::<Record>(),
+        });
         for i in 0..=CHUNK as u64 {
             sink.push(i, 0, Kind::Mark, None, 0, 0);
         }

@@ -1,0 +1,71 @@
+//! `skbsim check`: all errors of each file.
+
+use crate::args::{Check, Format};
+use crate::exit::{Exit, Stop};
+use crate::library::{self, Problem};
+use crate::session::Session;
+use crate::text;
+use serde::Serialize;
+use std::io::Write;
+
+/// Runs the command. Problems are its result, so they go to stdout.
+pub fn run(session: &mut Session<'_>, args: &Check) -> Result<Exit, Stop> {
+    let mut bad = 0;
+    for file in &args.files {
+        let result = library::load(session.registry, file, &args.set);
+        bad += usize::from(result.is_err());
+        let told = match (result, args.message_format) {
+            (Ok(scenario), Format::Text) => format!(
+                "{file}: ok ({})\n",
+                text::count(scenario.points().len(), "point")
+            ),
+            (Ok(_), Format::Json) => String::new(),
+            (Err(Problem::Missing(what)), Format::Text) => format!("{what}\n"),
+            (Err(Problem::Rejected(rejected)), Format::Text) => rejected.render(session.look.color),
+            (Err(problem), Format::Json) => lines(file, &problem),
+        };
+        write!(session.out, "{told}")?;
+    }
+    if args.message_format == Format::Text && bad > 0 && args.files.len() > 1 {
+        writeln!(
+            session.out,
+            "{} of {} invalid",
+            bad,
+            text::count(args.files.len(), "file")
+        )?;
+    }
+    Ok(if bad > 0 { Exit::Invalid } else { Exit::Ok })
+}
+
+/// One problem for an editor. Lines and columns count from 1; columns in characters.
+#[derive(Serialize)]
+struct Message<'a> {
+    file: &'a str,
+    line: Option<usize>,
+    column: Option<usize>,
+    code: Option<&'a str>,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+fn lines(file: &str, problem: &Problem) -> String {
+    let line = |m: &Message<'_>| serde_json::to_string(m).expect("plain data becomes JSON") + "\n";
+    match problem {
+        Problem::Missing(what) => line(&Message {
+            file,
+            line: None,
+            column: None,
+            code: None,
+            message: what,
+            help: None,
+        }),
+        Problem::Rejected(rejected) => line(&Message {
+            file,
+            line: None,
+            column: None,
+            code: None,
+            message: &rejected.render(false),
+            help: None,
+        }),
+    }
+}

@@ -1,0 +1,370 @@
+//! `skbsim run`: a scenario once in detail, or many times in parallel.
+
+use crate::args::{Format, Run};
+use crate::batch::{self, Job};
+use crate::exit::{Exit, Stop};
+use crate::expect;
+use crate::library::{self, Point, Scenario};
+use crate::report::seeds::{Kept, Seeds};
+use crate::report::{json, one, seeds};
+use crate::session::{Again, Session};
+use sim_core::config::Config;
+use sim_core::engine::StopReason;
+use sim_core::trace::{Mode, Recording};
+use sim_core::world::{Options, Outcome};
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs the command.
+pub fn run(session: &mut Session<'_>, args: &Run) -> Result<Exit, Stop> {
+    let scenario = session.load(&args.input.file, &args.input.set)?;
+    if args.effective {
+        write!(session.out, "{}", library::effective(&scenario))?;
+        return Ok(Exit::Ok);
+    }
+    let mut points = scenario.points();
+    let alone = points.len() == 1 && args.seeds.is_none();
+    if points.is_empty() {
+        return Err(Stop::new(
+            Exit::Nothing,
+            "nothing to do: the sweep has no points",
+        ));
+    }
+    if alone {
+        return once(session, args, &scenario, points.remove(0));
+    }
+    if args.trace.is_some() {
+        return Err(one_point(&points, "--trace records one run"));
+    }
+    let seeds = match (&args.seeds, args.seed) {
+        (Some(range), _) => range.clone(),
+        (None, Some(seed)) => seed..seed.saturating_add(1),
+        (None, None) => default_seeds(&scenario),
+    };
+    many(session, args, &scenario, points, seeds)
+}
+
+/// Seeds of a measurement where the user names none.
+pub fn default_seeds(scenario: &Scenario) -> Range<u64> {
+    0..scenario.measure.as_ref().map_or(1, |m| u64::from(m.seeds))
+}
+
+/// A sweep where one point is needed: says how to choose.
+pub fn one_point(points: &[Point], why: &str) -> Stop {
+    let set = |(path, value): &(String, String)| {
+        format!("--set {}", crate::value::shell(&format!("{path}={value}")))
+    };
+    let example: Vec<String> = points[0].values.iter().map(set).collect();
+    let text = format!(
+        "error: {why}, but the scenario sweeps {} points; choose one, for example {}",
+        points.len(),
+        example.join(" ")
+    );
+    Stop::new(Exit::Usage, text)
+}
+
+fn once(
+    session: &mut Session<'_>,
+    args: &Run,
+    scenario: &Scenario,
+    point: Point,
+) -> Result<Exit, Stop> {
+    let seed = args.seed.unwrap_or(0);
+    // A sweep of one point is like none: the file alone leads back here.
+    let again = Again::new(&args.input.file, &args.input.set);
+    let trace = if args.trace.is_some() {
+        Mode::All { bytes: args.memory }
+    } else {
+        Mode::Off
+    };
+    let job = Job {
+        config: Arc::new(point.config),
+        seed,
+        replay: again.run(seed),
+    };
+    let mut outcome = batch::single(
+        session,
+        &job,
+        &Options {
+            seed,
+            trace,
+            ..Options::default()
+        },
+    )?;
+    let recording = outcome.recording.take();
+    let wrote = match (&args.trace, recording) {
+        (Some(path), Some(recording)) => {
+            let bytes = save(
+                path,
+                Recording {
+                    command: again.run(seed),
+                    ..recording
+                },
+            )?;
+            Some((path.display().to_string(), bytes))
+        }
+        _ => None,
+    };
+    let misses = misses_of(scenario, seed, &outcome);
+    let text = match args.format {
+        Format::Json => json::one(&job.config, seed, &outcome, &misses, &again),
+        Format::Text => {
+            let run = one::One {
+                config: &job.config,
+                seed,
+                outcome: &outcome,
+                misses: &misses,
+                bounds: scenario.expect.metrics.len(),
+                wrote,
+                verbose: args.verbose,
+            };
+            one::report(&run, &again, &session.look)
+        }
+    };
+    write!(session.out, "{text}")?;
+    Ok(exit_of(
+        !outcome.violations.is_empty(),
+        !misses.is_empty(),
+        limited(&outcome.stop),
+    ))
+}
+
+fn limited(stop: &StopReason) -> bool {
+    matches!(stop, StopReason::StepLimit(_) | StopReason::TraceFull)
+}
+
+fn exit_of(violated: bool, missed: bool, limited: bool) -> Exit {
+    let either = |bad: bool, exit: Exit| if bad { exit } else { Exit::Ok };
+    either(violated, Exit::Violation)
+        .worst(either(missed, Exit::Failed))
+        .worst(either(limited, Exit::Limit))
+}
+
+/// Bounds of the scenario that this one run does not meet.
+fn misses_of(scenario: &Scenario, seed: u64, outcome: &Outcome) -> Vec<String> {
+    let values = bounded(scenario)
+        .iter()
+        .map(|name| expect::metric(&outcome.metrics, name))
+        .collect();
+    let facts = expect::Facts {
+        seed,
+        laws: vec![],
+        values,
+    };
+    expect::bounds(&scenario.expect, &[facts])
+        .into_iter()
+        .map(|miss| miss.text)
+        .collect()
+}
+
+/// Names of the metrics that the scenario bounds.
+pub fn bounded(scenario: &Scenario) -> Vec<String> {
+    scenario
+        .expect
+        .metrics
+        .iter()
+        .map(|bound| bound.metric.clone())
+        .collect()
+}
+
+/// Writes a recording, and an end mark only once all of it is there: a full disk leaves a file that
+/// readers refuse.
+pub fn save(path: &Path, recording: Recording) -> Result<u64, Stop> {
+    let failed = |e: std::io::Error| {
+        Stop::new(
+            Exit::Recording,
+            format!("error: cannot write {}: {e}", path.display()),
+        )
+    };
+    let file = std::fs::File::create(path).map_err(failed)?;
+    let mut out = std::io::BufWriter::new(file);
+    let bytes = crate::recording::write(&mut out, &recording).map_err(failed)?;
+    out.flush().map_err(failed)?;
+    Ok(bytes)
+}
+
+/// All points of a scenario with all seeds, in one batch.
+pub struct Sweep {
+    /// Label, overrides and configuration of each point.
+    pub points: Vec<(String, Vec<(String, String)>, Arc<Config>)>,
+    /// Seeds of each point.
+    pub seeds: Range<u64>,
+}
+
+impl Sweep {
+    /// Of these points and seeds.
+    ///
+    /// # Errors
+    /// If there is no seed, or more than fit in memory.
+    pub fn new(points: Vec<Point>, seeds: Range<u64>) -> Result<Sweep, Stop> {
+        const MOST: u64 = 100_000_000;
+        let n = (seeds.end - seeds.start).saturating_mul(points.len() as u64);
+        if n == 0 {
+            return Err(Stop::new(
+                Exit::Nothing,
+                format!(
+                    "nothing to do: the range {}..{} is empty (ranges are half-open)",
+                    seeds.start, seeds.end
+                ),
+            ));
+        }
+        if n > MOST {
+            return Err(Stop::new(
+                Exit::Usage,
+                format!("error: {n} runs at once are too many; ask for at most {MOST}"),
+            ));
+        }
+        let points = points
+            .into_iter()
+            .map(|p| (p.label, p.values, Arc::new(p.config)))
+            .collect();
+        Ok(Sweep { points, seeds })
+    }
+
+    /// Overrides that lead to point `i`; none if it is the only one.
+    pub fn again(&self, i: usize, again: &Again) -> Again {
+        if self.points.len() == 1 {
+            again.clone()
+        } else {
+            again.with(&self.points[i].1)
+        }
+    }
+
+    /// Runs everything; gives the finished runs of each point in order of seed, and how many were asked for.
+    pub fn run(
+        &self,
+        session: &Session<'_>,
+        threads: Option<usize>,
+        again: &Again,
+        bounded: &[String],
+    ) -> Result<(Vec<Vec<Kept>>, usize), Stop> {
+        let mut jobs = Vec::new();
+        for (i, (_, _, config)) in self.points.iter().enumerate() {
+            let again = self.again(i, again);
+            let job = |seed| Job {
+                config: Arc::clone(config),
+                seed,
+                replay: again.run(seed),
+            };
+            jobs.extend(self.seeds.clone().map(job));
+        }
+        let asked = jobs.len();
+        let done = batch::run(session, &jobs, threads, |job, outcome| {
+            Kept::of(job.seed, outcome, bounded)
+        })?;
+        let each = asked / self.points.len();
+        let mut results = done.results.into_iter();
+        let runs = self
+            .points
+            .iter()
+            .map(|_| results.by_ref().take(each).flatten().collect())
+            .collect();
+        Ok((runs, asked))
+    }
+}
+
+fn many(
+    session: &mut Session<'_>,
+    args: &Run,
+    scenario: &Scenario,
+    points: Vec<Point>,
+    seeds: Range<u64>,
+) -> Result<Exit, Stop> {
+    let again = Again::new(&args.input.file, &args.input.set);
+    let sweep = Sweep::new(points, seeds)?;
+    let (runs, asked) = sweep.run(session, args.jobs, &again, &bounded(scenario))?;
+    let misses: Vec<Vec<String>> = runs
+        .iter()
+        .map(|runs| misses_over(scenario, runs))
+        .collect();
+    let text = match args.format {
+        Format::Json => {
+            let point = |i: usize| {
+                json::Point::of(
+                    &sweep.points[i].0,
+                    &runs[i],
+                    &misses[i],
+                    &sweep.again(i, &again),
+                )
+            };
+            json::many(&scenario.name, asked, (0..runs.len()).map(point).collect())
+        }
+        Format::Text => text(session, args, scenario, &sweep, &runs, &misses),
+    };
+    write!(session.out, "{text}")?;
+    let all = || runs.iter().flatten();
+    let finished = all().count();
+    if finished < asked {
+        session.out.flush()?;
+        return Err(Stop::new(
+            Exit::Interrupted,
+            format!("interrupted: {finished} of {asked} runs finished"),
+        ));
+    }
+    let violated = all().any(|r| !r.violations.is_empty());
+    Ok(exit_of(
+        violated,
+        misses.iter().any(|m| !m.is_empty()),
+        all().any(|r| r.limit.is_some()),
+    ))
+}
+
+fn misses_over(scenario: &Scenario, runs: &[Kept]) -> Vec<String> {
+    let facts: Vec<expect::Facts> = runs.iter().map(Kept::facts).collect();
+    expect::bounds(&scenario.expect, &facts)
+        .into_iter()
+        .map(|miss| miss.text)
+        .collect()
+}
+
+fn text(
+    session: &Session<'_>,
+    args: &Run,
+    scenario: &Scenario,
+    sweep: &Sweep,
+    runs: &[Vec<Kept>],
+    misses: &[Vec<String>],
+) -> String {
+    let again = Again::new(&args.input.file, &args.input.set);
+    if let [runs] = runs {
+        let seeds = Seeds {
+            name: &scenario.name,
+            about: one::describe(&sweep.points[0].2),
+            asked: sweep.seeds.clone(),
+            runs,
+            misses: &misses[0],
+            verbose: args.verbose,
+        };
+        return seeds::report(&seeds, &again, &session.look);
+    }
+    let labels = sweep.points.iter().map(|(label, ..)| label.clone());
+    let rows: Vec<(String, Vec<Kept>)> = labels.zip(runs.iter().cloned()).collect();
+    let (a, b) = (sweep.seeds.start, sweep.seeds.end);
+    let mut text = format!(
+        "scenario  {}   {} points   seeds {a}..{b}\n\n",
+        scenario.name,
+        rows.len()
+    );
+    text += &seeds::sweep(&rows);
+    for (i, missed) in misses.iter().enumerate() {
+        text.extend(
+            missed
+                .iter()
+                .map(|miss| format!("NOT MET {}: {miss}\n", rows[i].0)),
+        );
+    }
+    let bad = runs
+        .iter()
+        .position(|runs| runs.iter().any(|r| !r.violations.is_empty()));
+    let (i, what) = bad.map_or((0, "one cell:"), |i| (i, "first violation:"));
+    let run = runs[i]
+        .iter()
+        .find(|r| !r.violations.is_empty())
+        .or(runs[i].first());
+    text + &format!(
+        "replay {what} {}\n",
+        sweep.again(i, &again).run(run.map_or(a, |r| r.seed))
+    )
+}

@@ -1,0 +1,235 @@
+//! `skbsim test`: scenarios with their expectations, saved regressions first.
+
+use super::run::{Sweep, bounded, default_seeds};
+use crate::args::Test;
+use crate::exit::{Exit, Stop};
+use crate::expect::{self, Miss};
+use crate::report::seeds::{Kept, sample};
+use crate::session::{Again, Session, Tone};
+use crate::text;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Directories that hold RON files which are no scenarios, or none of the user's.
+const SKIPPED: [&str; 5] = ["machines", "layouts", "published", "target", "node_modules"];
+
+/// How one test ended.
+struct Verdict {
+    name: String,
+    /// Why it failed; empty if it passed.
+    failures: Vec<String>,
+    about: String,
+}
+
+/// Runs the command.
+pub fn run(session: &mut Session<'_>, args: &Test) -> Result<Exit, Stop> {
+    let files = files(&args.paths)?;
+    if files.is_empty() {
+        return Err(Stop::new(
+            Exit::Nothing,
+            "nothing to do: no scenario (*.ron with a `hosts` field) found",
+        ));
+    }
+    let mut verdicts = Vec::new();
+    for file in &files {
+        verdicts.extend(test(session, args, &file.to_string_lossy())?);
+        if session.is_interrupted() {
+            break;
+        }
+    }
+    let failed = verdicts.iter().filter(|v| !v.failures.is_empty()).count();
+    writeln!(
+        session.out,
+        "{} passed, {failed} failed",
+        verdicts.len() - failed
+    )?;
+    if let Some(path) = &args.junit {
+        junit(path, &verdicts)?;
+    }
+    if session.is_interrupted() {
+        session.out.flush()?;
+        let text = format!(
+            "interrupted: {} of {} finished",
+            verdicts.len(),
+            text::count(files.len(), "file")
+        );
+        return Err(Stop::new(Exit::Interrupted, text));
+    }
+    Ok(if failed > 0 { Exit::Failed } else { Exit::Ok })
+}
+
+/// Tests one file: a verdict for each of its points, printed at once.
+fn test(session: &mut Session<'_>, args: &Test, file: &str) -> Result<Vec<Verdict>, Stop> {
+    let again = Again::new(file, &args.set);
+    let scenario = match session.load(file, &args.set) {
+        Ok(scenario) => scenario,
+        Err(Stop::Said(Exit::Invalid, text)) => {
+            let verdict = Verdict {
+                name: file.to_owned(),
+                failures: vec![text.trim_end().to_owned()],
+                about: String::new(),
+            };
+            print(session, &verdict)?;
+            return Ok(vec![verdict]);
+        }
+        Err(other) => return Err(other),
+    };
+    let seeds = args
+        .seeds
+        .clone()
+        .unwrap_or_else(|| default_seeds(&scenario));
+    let sweep = Sweep::new(scenario.points(), seeds)?;
+    let (runs, asked) = sweep.run(session, args.jobs, &again, &bounded(&scenario))?;
+    if runs.iter().map(Vec::len).sum::<usize>() < asked {
+        return Ok(Vec::new());
+    }
+    let mut verdicts = Vec::new();
+    for (i, runs) in runs.iter().enumerate() {
+        let facts: Vec<expect::Facts> = runs.iter().map(Kept::facts).collect();
+        let mut misses = expect::violations(&scenario.expect, &facts);
+        misses.extend(expect::bounds(&scenario.expect, &facts));
+        if let Some(run) = runs.iter().find(|r| r.limit.is_some()) {
+            misses.push(Miss {
+                text: run.limit.clone().unwrap_or_default(),
+                seed: run.seed,
+            });
+        }
+        let label = &sweep.points[i].0;
+        let name = if label.is_empty() {
+            file.to_owned()
+        } else {
+            format!("{file} {label}")
+        };
+        let verdict = Verdict {
+            name,
+            failures: told(&misses, &sweep.again(i, &again)),
+            about: about(runs),
+        };
+        print(session, &verdict)?;
+        verdicts.push(verdict);
+    }
+    Ok(verdicts)
+}
+
+fn told(misses: &[Miss], again: &Again) -> Vec<String> {
+    misses
+        .iter()
+        .map(|miss| format!("{}\n  replay: {}", miss.text, again.run(miss.seed)))
+        .collect()
+}
+
+fn about(runs: &[Kept]) -> String {
+    let pps = sample(runs).map_or(0, |s| s.mean.round() as u64);
+    format!(
+        "{}, {} pps",
+        text::count(runs.len(), "seed"),
+        text::group(pps)
+    )
+}
+
+fn print(session: &mut Session<'_>, verdict: &Verdict) -> Result<(), Stop> {
+    let (word, tone) = if verdict.failures.is_empty() {
+        ("PASS", Tone::Good)
+    } else {
+        ("FAIL", Tone::Bad)
+    };
+    let word = session.look.paint(tone, word);
+    let about = if verdict.about.is_empty() {
+        String::new()
+    } else {
+        format!("  ({})", verdict.about)
+    };
+    writeln!(session.out, "{word} {}{about}", verdict.name)?;
+    for line in verdict.failures.iter().flat_map(|failure| failure.lines()) {
+        writeln!(session.out, "  {line}")?;
+    }
+    // Each verdict is news; a long test must not look dead.
+    session.out.flush()?;
+    Ok(())
+}
+
+fn junit(path: &Path, verdicts: &[Verdict]) -> Result<(), Stop> {
+    let mut suite = TestSuite::new("scenarios");
+    for v in verdicts {
+        let status = if v.failures.is_empty() {
+            TestCaseStatus::success()
+        } else {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status
+                .set_message(v.failures[0].lines().next().unwrap_or_default())
+                .set_description(v.failures.join("\n"));
+            status
+        };
+        let mut case = TestCase::new(v.name.as_str(), status);
+        case.set_classname("skbsim");
+        suite.add_test_case(case);
+    }
+    let mut report = Report::new("skbsim test");
+    report.add_test_suite(suite);
+    let failed = |e: String| {
+        Stop::new(
+            Exit::Internal,
+            format!("error: cannot write {}: {e}", path.display()),
+        )
+    };
+    let text = report.to_string().map_err(|e| failed(e.to_string()))?;
+    std::fs::write(path, text).map_err(|e| failed(e.to_string()))
+}
+
+/// The files to test, regressions first, each once, otherwise in order of path.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
+    let here = [PathBuf::from(".")];
+    let mut found = BTreeSet::new();
+    for path in if paths.is_empty() { &here[..] } else { paths } {
+        let failed = |e: std::io::Error| {
+            Stop::new(
+                Exit::Invalid,
+                format!(
+                    "error: cannot read {}: {e}; name scenario files or directories",
+                    path.display()
+                ),
+            )
+        };
+        if path.is_dir() {
+            walk(path, &mut found).map_err(failed)?;
+        } else {
+            let beside = path.parent().unwrap_or(Path::new("")).join("regressions");
+            if beside.is_dir() && !is_regression(path) {
+                walk(&beside, &mut found).map_err(failed)?;
+            }
+            found.insert(path.clone());
+        }
+    }
+    let (first, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| is_regression(path));
+    Ok(first.into_iter().chain(rest).collect())
+}
+
+fn is_regression(path: &Path) -> bool {
+    path.parent()
+        .and_then(Path::file_name)
+        .is_some_and(|name| name == "regressions")
+}
+
+fn walk(directory: &Path, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // `./a.ron` and `a.ron` are one file; the shorter name is the one to print.
+        let path = entry.path();
+        let path = path
+            .strip_prefix(".")
+            .map_or(path.clone(), Path::to_path_buf);
+        if entry.file_type()?.is_dir() {
+            if !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
+                walk(&path, found)?;
+            }
+        } else if name.ends_with(".ron")
+            && std::fs::read_to_string(&path).is_ok_and(|text| text.contains("hosts"))
+        {
+            found.insert(path);
+        }
+    }
+    Ok(())
+}
