@@ -1,6 +1,5 @@
 //! Where scenarios come from: the `scenarios` crate, seen through what the commands need of it.
 
-pub use crate::standin::tui;
 pub use crate::standin::{
     Expect, Loader, MetricBound, Point, Registry, Rejected, Scenario, Violations, effective,
 };

@@ -97,17 +97,3 @@ pub fn effective(_s: &Scenario) -> String {
 pub fn fitted_rows(_: &Registry, _: &str) -> Result<Vec<String>, String> {
     Ok(vec![])
 }
-pub mod tui {
-    use sim_core::trace::Source;
-    pub struct ViewOptions {
-        pub at: Option<u64>,
-        pub color: bool,
-        pub ascii: bool,
-    }
-    pub fn view(_: &dyn Source, _: ViewOptions) -> std::io::Result<()> {
-        Ok(())
-    }
-    pub fn screen_text(_: &dyn Source, _: &ViewOptions, _: u16, _: u16) -> String {
-        String::new()
-    }
-}

@@ -3,7 +3,6 @@
 use crate::args::View;
 use crate::batch::{self, Job};
 use crate::exit::{Exit, Stop};
-use crate::library::tui;
 use crate::recording;
 use crate::session::{Again, Session};
 use sim_core::engine::StopReason;
