@@ -1,10 +1,10 @@
-//! Expectations of a scenario, and the names of metrics they may bound.
+//! Expectations of a scenario, judged over runs.
 
-use crate::library::{Expect, MetricBound, Violations};
-use crate::text::Sample;
+use crate::library::{Bound, Expect, Violations};
 use hdrhistogram::Histogram;
 use sim_core::metrics::Metrics;
 use sim_core::violation::Law;
+use sim_core::world::Outcome;
 
 /// Percentiles shown everywhere, with their column heads.
 pub const PERCENTILES: [(&str, f64); 4] =
@@ -29,85 +29,6 @@ pub fn latency(metrics: &Metrics) -> Option<Histogram<u64>> {
     Some(all)
 }
 
-type Read = fn(&Metrics) -> f64;
-
-/// Every metric that has a name, for bounds in scenarios and for JSON.
-pub const METRICS: &[(&str, Read)] = &[
-    ("pps", |m| m.pps()),
-    ("mpps", |m| m.pps() / 1e6),
-    ("tx_pps", |m| m.tx_pps()),
-    ("offered", |m| sum(m.flows.iter().map(|f| f.offered))),
-    ("sent", |m| sum(m.flows.iter().map(|f| f.sent))),
-    ("errors", |m| sum(m.flows.iter().map(|f| f.errors))),
-    ("dropped", |m| {
-        sum(m.qdiscs.iter().map(|q| q.dropped)) + sum(m.devices.iter().map(|d| d.tx_dropped))
-    }),
-    ("requeues", |m| sum(m.qdiscs.iter().map(|q| q.requeues))),
-    ("bypassed", |m| sum(m.qdiscs.iter().map(|q| q.bypassed))),
-    ("queued", |m| sum(m.qdiscs.iter().map(|q| q.qlen))),
-    ("queue_len_max", |m| {
-        m.qdiscs.iter().map(|q| q.qlen_max).max().unwrap_or(0) as f64
-    }),
-    ("latency_ns_p50", |m| percentile(m, 50.0)),
-    ("latency_ns_p90", |m| percentile(m, 90.0)),
-    ("latency_ns_p99", |m| percentile(m, 99.0)),
-    ("latency_ns_p999", |m| percentile(m, 99.9)),
-    ("latency_ns_max", |m| {
-        latency(m).map_or(0.0, |h| h.max() as f64)
-    }),
-    ("latency_ns_mean", |m| latency(m).map_or(0.0, |h| h.mean())),
-    ("instructions", |m| {
-        sum(m.cpus.iter().map(|c| c.instructions))
-    }),
-    ("instructions_per_packet", |m| {
-        per_packet(m, m.cpus.iter().map(|c| c.instructions))
-    }),
-    ("llc_references_per_packet", |m| {
-        per_packet(m, m.cpus.iter().map(|c| c.llc_references))
-    }),
-    ("hitm_per_packet", |m| {
-        per_packet(m, m.cpus.iter().map(|c| c.hitm))
-    }),
-    ("branch_misses_per_packet", |m| {
-        per_packet(m, m.cpus.iter().map(|c| c.branch_misses))
-    }),
-    ("transfers_per_packet", |m| {
-        per_packet(m, m.lines.iter().map(|l| l.transfers))
-    }),
-    ("context_switches", |m| {
-        sum(m.cpus.iter().map(|c| c.context_switches))
-    }),
-    ("squeezed", |m| sum(m.cpus.iter().map(|c| c.squeezed))),
-    ("lock_contended", |m| {
-        sum(m.locks.iter().map(|l| l.contended))
-    }),
-];
-
-/// The value of the metric called `name`.
-pub fn metric(metrics: &Metrics, name: &str) -> Option<f64> {
-    METRICS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, read)| read(metrics))
-}
-
-fn sum(counts: impl Iterator<Item = u64>) -> f64 {
-    counts.sum::<u64>() as f64
-}
-
-fn per_packet(metrics: &Metrics, counts: impl Iterator<Item = u64>) -> f64 {
-    let sent: u64 = metrics.flows.iter().map(|f| f.sent).sum();
-    if sent == 0 {
-        0.0
-    } else {
-        sum(counts) / sent as f64
-    }
-}
-
-fn percentile(metrics: &Metrics, p: f64) -> f64 {
-    latency(metrics).map_or(0.0, |h| h.value_at_percentile(p) as f64)
-}
-
 /// What expectations look at, of one run.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -115,8 +36,18 @@ pub struct Facts {
     pub seed: u64,
     /// Laws broken, each once, in their order.
     pub laws: Vec<Law>,
-    /// Values of the bounded metrics, in the order of the bounds; `None` for an unknown name.
-    pub values: Vec<Option<f64>>,
+    /// Value of each bounded metric, in the order of the bounds, and whether it is within.
+    pub values: Vec<(f64, bool)>,
+}
+
+impl Facts {
+    /// Of this run.
+    pub fn of(seed: u64, expect: &Expect, outcome: &Outcome) -> Facts {
+        let mut laws: Vec<Law> = outcome.violations.iter().map(|v| v.law).collect();
+        laws.sort_unstable();
+        laws.dedup();
+        Facts { seed, laws, values: expect.metrics.iter().map(|bound| bound.judge(&outcome.metrics)).collect() }
+    }
 }
 
 /// An expectation that was not met.
@@ -128,47 +59,20 @@ pub struct Miss {
     pub seed: u64,
 }
 
-/// Judges the bounds on metrics over all runs (their mean), and nothing else.
+/// Judges the bounds on metrics: every run must keep them.
 pub fn bounds(expect: &Expect, runs: &[Facts]) -> Vec<Miss> {
-    let miss = |(i, bound): (usize, &MetricBound)| {
-        let values: Option<Vec<f64>> = runs.iter().map(|r| r.values[i]).collect();
-        let Some(values) = values else {
-            let known: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
-            let text = format!(
-                "there is no metric `{}`; there are {}",
-                bound.metric,
-                known.join(", ")
-            );
-            return Some(Miss {
-                text,
-                seed: runs.first().map_or(0, |r| r.seed),
-            });
+    let miss = |(i, bound): (usize, &Bound)| {
+        let out: Vec<&Facts> = runs.iter().filter(|r| !r.values[i].1).collect();
+        let first = out.first()?;
+        let wanted = match (bound.min, bound.max) {
+            (Some(min), Some(max)) => format!("{} to {}", number(min), number(max)),
+            (Some(min), None) => format!("at least {}", number(min)),
+            (None, Some(max)) => format!("at most {}", number(max)),
+            (None, None) => "a number".to_owned(),
         };
-        let sample = Sample::of(&values)?;
-        let low = bound
-            .min
-            .filter(|&min| sample.mean < min)
-            .map(|min| format!("at least {min}"));
-        let high = bound
-            .max
-            .filter(|&max| sample.mean > max)
-            .map(|max| format!("at most {max}"));
-        let wanted = low.or(high.clone())?;
-        let worst = if high.is_some() {
-            sample.max
-        } else {
-            sample.min
-        };
-        let at = values.iter().position(|&v| v == worst).unwrap_or(0);
-        let text = format!(
-            "{} is {}, expected {wanted}",
-            bound.metric,
-            number(sample.mean)
-        );
-        Some(Miss {
-            text,
-            seed: runs[at].seed,
-        })
+        let among = if runs.len() > 1 { format!(" in {} of {} runs", out.len(), runs.len()) } else { String::new() };
+        let text = format!("{} is {}{among}, expected {wanted}", bound.metric, number(first.values[i].0));
+        Some(Miss { text, seed: first.seed })
     };
     expect.metrics.iter().enumerate().filter_map(miss).collect()
 }
@@ -214,12 +118,10 @@ pub fn violations(expect: &Expect, runs: &[Facts]) -> Vec<Miss> {
     }
 }
 
+/// Whole numbers without a point, others with up to three digits behind it.
 fn number(value: f64) -> String {
-    if value.abs() >= 1000.0 {
-        format!("{value:.0}")
-    } else {
-        format!("{value:.3}")
-    }
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -227,46 +129,20 @@ mod tests {
     use super::*;
 
     fn facts(seed: u64, laws: &[Law], value: f64) -> Facts {
-        Facts {
-            seed,
-            laws: laws.to_vec(),
-            values: vec![Some(value)],
-        }
+        Facts { seed, laws: laws.to_vec(), values: vec![(value, (2.0..=3.0).contains(&value))] }
     }
 
     fn expect(violations: Violations) -> Expect {
-        let bound = MetricBound {
-            metric: "mpps".into(),
-            min: Some(2.0),
-            max: Some(3.0),
-        };
-        Expect {
-            violations,
-            metrics: vec![bound],
-        }
+        let bound = Bound { metric: "hitm".into(), min: Some(2.0), max: Some(3.0) };
+        Expect { violations, metrics: vec![bound] }
     }
 
-    /// Bounds judge the mean; the seed named is the one furthest out.
+    /// Every run must keep a bound; the first that does not is named.
     #[test]
-    fn a_bound_that_fails_names_the_worst_seed() {
-        let misses = bounds(
-            &expect(Violations::Forbid),
-            &[facts(4, &[], 1.0), facts(5, &[], 1.5)],
-        );
-        assert_eq!(
-            misses,
-            [Miss {
-                text: "mpps is 1.250, expected at least 2".into(),
-                seed: 4
-            }]
-        );
-        assert!(
-            bounds(
-                &expect(Violations::Forbid),
-                &[facts(4, &[], 1.0), facts(5, &[], 4.0)]
-            )
-            .is_empty()
-        );
+    fn a_bound_that_fails_names_a_seed() {
+        let misses = bounds(&expect(Violations::Forbid), &[facts(4, &[], 2.5), facts(5, &[], 1.5)]);
+        assert_eq!(misses, [Miss { text: "hitm is 1.5 in 1 of 2 runs, expected 2 to 3".into(), seed: 5 }]);
+        assert!(bounds(&expect(Violations::Forbid), &[facts(4, &[], 2.5)]).is_empty());
     }
 
     #[test]

@@ -19,7 +19,6 @@ pub mod published;
 pub mod recording;
 pub mod report;
 pub mod session;
-mod standin;
 #[cfg(test)]
 mod testing;
 pub mod text;

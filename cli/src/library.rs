@@ -1,59 +1,33 @@
 //! Where scenarios come from: the `scenarios` crate, seen through what the commands need of it.
 
-pub use crate::standin::{
-    Expect, Loader, MetricBound, Point, Registry, Rejected, Scenario, Violations, effective,
-};
+pub use scenarios::{Bound, Expect, Loader, Point, Registry, Rejected, Scenario, Violations};
+use scenarios::{ProfileFile, library};
 use std::path::Path;
 
-/// A scenario that ships with the program.
-#[derive(Clone, Copy, Debug)]
-pub struct Builtin {
-    /// Its name, the file name without `.ron`.
-    pub name: &'static str,
-    /// Its text.
-    pub text: &'static str,
+/// Name and question of every scenario that ships with the program.
+pub fn builtins() -> impl Iterator<Item = (&'static str, &'static str)> {
+    library::names().map(|name| (name, library::question(library::text(name).unwrap_or_default())))
 }
 
-impl Builtin {
-    /// The question it asks: the first sentence of its opening comment.
-    pub fn question(&self) -> &'static str {
-        opening(self.text)
-    }
+/// The built-in scenario that `file` names, with or without `.ron`.
+fn builtin(file: &str) -> Option<&'static str> {
+    let name = file.strip_suffix(".ron").unwrap_or(file);
+    library::names().find(|known| *known == name)
 }
 
-/// The first line of a file's opening comment.
-pub fn opening(text: &str) -> &str {
-    text.lines()
-        .find_map(|line| line.strip_prefix("//"))
-        .map_or("", str::trim)
-}
-
-/// Machine profiles that scenarios may name, with their text.
+/// Name and first line of every machine profile that scenarios may name.
 pub fn machines(registry: &Registry) -> impl Iterator<Item = (&'static str, &'static str)> {
-    registry
-        .profile_names()
-        .map(|name| (name, registry.profile_text(name).unwrap_or_default()))
+    registry.profile_names().map(|name| (name, library::question(registry.profile_text(name).unwrap_or_default())))
 }
 
 /// Ids of the published rows that the machine profile called `name` says it was fitted to.
+///
+/// # Errors
+/// If there is no such profile, or it is invalid.
 pub fn fitted_rows(registry: &Registry, name: &str) -> Result<Vec<String>, String> {
-    crate::standin::fitted_rows(registry, name)
-}
-
-/// Lockless variants that scenarios may name.
-pub fn variants(registry: &Registry) -> impl Iterator<Item = &str> {
-    registry.variant_names()
-}
-
-/// Every scenario that ships with the program, by name.
-pub fn builtins() -> &'static [Builtin] {
-    crate::standin::BUILTINS
-}
-
-/// The built-in scenario called `name`.
-pub fn builtin(name: &str) -> Option<&'static Builtin> {
-    let name = name.strip_suffix(".ron").unwrap_or(name);
-    builtins().iter().find(|b| b.name == name)
+    let text = registry.profile_text(name).ok_or_else(|| format!("there is no machine profile {name}"))?;
+    let file = ProfileFile::parse(name, text).map_err(|rejected| rejected.to_string())?;
+    Ok(file.fitted_rows().into_iter().map(str::to_owned).collect())
 }
 
 /// Why there is no scenario.
@@ -61,38 +35,31 @@ pub enum Problem {
     /// There is no such file, or it cannot be read.
     Missing(String),
     /// It has errors.
-    Rejected(Rejected),
+    Rejected(Box<Rejected>),
 }
 
 /// Loads a file, or else the built-in scenario of that name, with overrides.
-pub fn load(
-    registry: &Registry,
-    file: &str,
-    set: &[(String, String)],
-) -> Result<Scenario, Problem> {
+///
+/// # Errors
+/// If there is neither, or it has errors.
+pub fn load(registry: &Registry, file: &str, set: &[(String, String)]) -> Result<Scenario, Problem> {
     let path = Path::new(file);
-    if path.is_file() {
-        return loader(registry, set)?
-            .load_file(path)
-            .map_err(Problem::Rejected);
-    }
-    match builtin(file) {
-        Some(found) => loader(registry, set)?
-            .load_str(found.name, found.text)
-            .map_err(Problem::Rejected),
-        None => Err(Problem::Missing(missing(path))),
-    }
+    let loader = loader(registry, set)?;
+    let loaded = match builtin(file) {
+        _ if path.is_file() => loader.load_file(path),
+        Some(name) => loader.load_library(name),
+        None => return Err(Problem::Missing(missing(path))),
+    };
+    loaded.map_err(|rejected| Problem::Rejected(Box::new(rejected)))
 }
 
-/// Loads a text that ships with the program.
-pub fn load_text(
-    registry: &Registry,
-    found: &Builtin,
-    set: &[(String, String)],
-) -> Result<Scenario, Problem> {
-    loader(registry, set)?
-        .load_str(found.name, found.text)
-        .map_err(Problem::Rejected)
+/// Loads the built-in scenario called `name`, whatever files there are.
+///
+/// # Errors
+/// If there is none, or the overrides do not fit it.
+pub fn load_builtin(registry: &Registry, name: &str, set: &[(String, String)]) -> Result<Scenario, Box<Rejected>> {
+    let loader = set.iter().try_fold(Loader::new(registry), |loader, (path, value)| loader.set(path, value));
+    loader.and_then(|loader| loader.load_library(name)).map_err(Box::new)
 }
 
 fn loader<'r>(registry: &'r Registry, set: &[(String, String)]) -> Result<Loader<'r>, Problem> {
@@ -100,7 +67,7 @@ fn loader<'r>(registry: &'r Registry, set: &[(String, String)]) -> Result<Loader
         .try_fold(Loader::new(registry), |loader, (path, value)| {
             loader.set(path, value)
         })
-        .map_err(Problem::Rejected)
+        .map_err(|rejected| Problem::Rejected(Box::new(rejected)))
 }
 
 fn missing(path: &Path) -> String {
@@ -111,13 +78,8 @@ fn missing(path: &Path) -> String {
         );
     }
     let name = path.to_string_lossy();
-    let near = builtins()
-        .iter()
-        .filter(|b| distance(b.name, &name) <= 3)
-        .min_by_key(|b| distance(b.name, &name));
-    let hint = near.map_or("`skbsim list` shows the built-in ones".to_owned(), |b| {
-        format!("did you mean `{}`?", b.name)
-    });
+ let near = library::names().min_by_key(|known| distance(known, &name)).filter(|known| distance(known, &name) <= 3);
+    let hint = near.map_or("`skbsim list` shows the built-in ones".to_owned(), |near| format!("did you mean `{near}`?"));
     format!("error: {shown} is neither a file nor a built-in scenario; {hint}")
 }
 

@@ -41,31 +41,33 @@ pub fn run(session: &mut Session<'_>, args: &Check) -> Result<Exit, Stop> {
 #[derive(Serialize)]
 struct Message<'a> {
     file: &'a str,
-    line: Option<usize>,
-    column: Option<usize>,
+    line: Option<u32>,
+    column: Option<u32>,
     code: Option<&'a str>,
+    path: Option<&'a str>,
     message: &'a str,
     help: Option<&'a str>,
 }
 
 fn lines(file: &str, problem: &Problem) -> String {
-    let line = |m: &Message<'_>| serde_json::to_string(m).expect("plain data becomes JSON") + "\n";
+    let line = |m: Message<'_>| serde_json::to_string(&m).expect("plain data becomes JSON") + "\n";
     match problem {
-        Problem::Missing(what) => line(&Message {
-            file,
-            line: None,
-            column: None,
-            code: None,
-            message: what,
-            help: None,
-        }),
-        Problem::Rejected(rejected) => line(&Message {
-            file,
-            line: None,
-            column: None,
-            code: None,
-            message: &rejected.render(false),
-            help: None,
-        }),
+        Problem::Missing(message) => {
+            line(Message { file, line: None, column: None, code: None, path: None, message, help: None })
+        }
+        Problem::Rejected(rejected) => {
+            let one = |p: &scenarios::Problem| {
+                line(Message {
+                    file: &p.file,
+                    line: Some(p.line),
+                    column: Some(p.col),
+                    code: Some(p.code),
+                    path: Some(&p.path),
+                    message: &p.message,
+                    help: p.help.as_deref(),
+                })
+            };
+            rejected.problems.iter().map(one).collect()
+        }
     }
 }

@@ -31,14 +31,10 @@ pub fn run(session: &mut Session<'_>, args: &List) -> Result<Exit, Stop> {
         about: about.to_owned(),
     };
     let all = Everything {
-        scenarios: library::builtins()
-            .iter()
-            .map(|b| entry(b.name, b.question()))
-            .collect(),
+        scenarios: library::builtins().map(|(name, about)| entry(name, about)).collect(),
         machines: library::machines(session.registry)
-            .map(|(name, text)| entry(name, library::opening(text)))
-            .collect(),
-        variants: library::variants(session.registry)
+            .map(|(name, about)| entry(name, about)).collect(),
+        variants: session.registry.variant_names()
             .map(|name| entry(name, about_variant(name)))
             .collect(),
         experiments: super::repro::EXPERIMENTS

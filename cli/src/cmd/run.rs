@@ -4,7 +4,7 @@ use crate::args::{Format, Run};
 use crate::batch::{self, Job};
 use crate::exit::{Exit, Stop};
 use crate::expect;
-use crate::library::{self, Point, Scenario};
+use crate::library::{Expect, Point, Scenario};
 use crate::report::seeds::{Kept, Seeds};
 use crate::report::{json, one, seeds};
 use crate::session::{Again, Session};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub fn run(session: &mut Session<'_>, args: &Run) -> Result<Exit, Stop> {
     let scenario = session.load(&args.input.file, &args.input.set)?;
     if args.effective {
-        write!(session.out, "{}", library::effective(&scenario))?;
+        write!(session.out, "{}", scenario.effective())?;
         return Ok(Exit::Ok);
     }
     let mut points = scenario.points();
@@ -48,7 +48,13 @@ pub fn run(session: &mut Session<'_>, args: &Run) -> Result<Exit, Stop> {
 
 /// Seeds of a measurement where the user names none.
 pub fn default_seeds(scenario: &Scenario) -> Range<u64> {
-    0..scenario.measure.as_ref().map_or(1, |m| u64::from(m.seeds))
+    0..scenario.measure().map_or(1, |m| u64::from(m.seeds))
+}
+
+/// Overrides that leave one point of a sweep: no axes, but their values; none if there is no axis.
+fn chosen(values: &[(String, String)]) -> Vec<(String, String)> {
+    let none = (!values.is_empty()).then(|| ("sweep".to_owned(), "[]".to_owned()));
+    none.into_iter().chain(values.iter().cloned()).collect()
 }
 
 /// A sweep where one point is needed: says how to choose.
@@ -56,7 +62,7 @@ pub fn one_point(points: &[Point], why: &str) -> Stop {
     let set = |(path, value): &(String, String)| {
         format!("--set {}", crate::value::shell(&format!("{path}={value}")))
     };
-    let example: Vec<String> = points[0].values.iter().map(set).collect();
+    let example: Vec<String> = chosen(&points[0].values).iter().map(set).collect();
     let text = format!(
         "error: {why}, but the scenario sweeps {} points; choose one, for example {}",
         points.len(),
@@ -116,7 +122,7 @@ fn once(
                 seed,
                 outcome: &outcome,
                 misses: &misses,
-                bounds: scenario.expect.metrics.len(),
+                bounds: scenario.expect().metrics.len(),
                 wrote,
                 verbose: args.verbose,
             };
@@ -153,19 +159,9 @@ fn misses_of(scenario: &Scenario, seed: u64, outcome: &Outcome) -> Vec<String> {
         laws: vec![],
         values,
     };
-    expect::bounds(&scenario.expect, &[facts])
+    expect::bounds(scenario.expect(), &[facts])
         .into_iter()
         .map(|miss| miss.text)
-        .collect()
-}
-
-/// Names of the metrics that the scenario bounds.
-pub fn bounded(scenario: &Scenario) -> Vec<String> {
-    scenario
-        .expect
-        .metrics
-        .iter()
-        .map(|bound| bound.metric.clone())
         .collect()
 }
 
@@ -223,13 +219,9 @@ impl Sweep {
         Ok(Sweep { points, seeds })
     }
 
-    /// Overrides that lead to point `i`; none if it is the only one.
+    /// How to repeat runs of point `i`.
     pub fn again(&self, i: usize, again: &Again) -> Again {
-        if self.points.len() == 1 {
-            again.clone()
-        } else {
-            again.with(&self.points[i].1)
-        }
+        again.with(&chosen(&self.points[i].1))
     }
 
     /// Runs everything; gives the finished runs of each point in order of seed, and how many were asked for.
@@ -238,7 +230,7 @@ impl Sweep {
         session: &Session<'_>,
         threads: Option<usize>,
         again: &Again,
-        bounded: &[String],
+        expect: &Expect,
     ) -> Result<(Vec<Vec<Kept>>, usize), Stop> {
         let mut jobs = Vec::new();
         for (i, (_, _, config)) in self.points.iter().enumerate() {
@@ -252,7 +244,7 @@ impl Sweep {
         }
         let asked = jobs.len();
         let done = batch::run(session, &jobs, threads, |job, outcome| {
-            Kept::of(job.seed, outcome, bounded)
+            Kept::of(job.seed, outcome, expect)
         })?;
         let each = asked / self.points.len();
         let mut results = done.results.into_iter();
@@ -274,7 +266,7 @@ fn many(
 ) -> Result<Exit, Stop> {
     let again = Again::new(&args.input.file, &args.input.set);
     let sweep = Sweep::new(points, seeds)?;
-    let (runs, asked) = sweep.run(session, args.jobs, &again, &bounded(scenario))?;
+    let (runs, asked) = sweep.run(session, args.jobs, &again, scenario.expect())?;
     let misses: Vec<Vec<String>> = runs
         .iter()
         .map(|runs| misses_over(scenario, runs))
@@ -289,7 +281,7 @@ fn many(
                     &sweep.again(i, &again),
                 )
             };
-            json::many(&scenario.name, asked, (0..runs.len()).map(point).collect())
+            json::many(scenario.name(), asked, (0..runs.len()).map(point).collect())
         }
         Format::Text => text(session, args, scenario, &sweep, &runs, &misses),
     };
@@ -312,8 +304,8 @@ fn many(
 }
 
 fn misses_over(scenario: &Scenario, runs: &[Kept]) -> Vec<String> {
-    let facts: Vec<expect::Facts> = runs.iter().map(Kept::facts).collect();
-    expect::bounds(&scenario.expect, &facts)
+    let facts: Vec<expect::Facts> = runs.iter().map(|r| r.facts.clone()).collect();
+    expect::bounds(scenario.expect(), &facts)
         .into_iter()
         .map(|miss| miss.text)
         .collect()
@@ -330,7 +322,7 @@ fn text(
     let again = Again::new(&args.input.file, &args.input.set);
     if let [runs] = runs {
         let seeds = Seeds {
-            name: &scenario.name,
+            name: scenario.name(),
             about: one::describe(&sweep.points[0].2),
             asked: sweep.seeds.clone(),
             runs,

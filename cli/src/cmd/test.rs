@@ -1,6 +1,6 @@
 //! `skbsim test`: scenarios with their expectations, saved regressions first.
 
-use super::run::{Sweep, bounded, default_seeds};
+use super::run::{Sweep, default_seeds};
 use crate::args::Test;
 use crate::exit::{Exit, Stop};
 use crate::expect::{self, Miss};
@@ -81,15 +81,15 @@ fn test(session: &mut Session<'_>, args: &Test, file: &str) -> Result<Vec<Verdic
         .clone()
         .unwrap_or_else(|| default_seeds(&scenario));
     let sweep = Sweep::new(scenario.points(), seeds)?;
-    let (runs, asked) = sweep.run(session, args.jobs, &again, &bounded(&scenario))?;
+    let (runs, asked) = sweep.run(session, args.jobs, &again, scenario.expect())?;
     if runs.iter().map(Vec::len).sum::<usize>() < asked {
         return Ok(Vec::new());
     }
     let mut verdicts = Vec::new();
     for (i, runs) in runs.iter().enumerate() {
-        let facts: Vec<expect::Facts> = runs.iter().map(Kept::facts).collect();
-        let mut misses = expect::violations(&scenario.expect, &facts);
-        misses.extend(expect::bounds(&scenario.expect, &facts));
+        let facts: Vec<expect::Facts> = runs.iter().map(|r| r.facts.clone()).collect();
+        let mut misses = expect::violations(scenario.expect(), &facts);
+        misses.extend(expect::bounds(scenario.expect(), &facts));
         if let Some(run) = runs.iter().find(|r| r.limit.is_some()) {
             misses.push(Miss {
                 text: run.limit.clone().unwrap_or_default(),

@@ -1,6 +1,8 @@
 //! The report of many runs: violating seeds in full, then what they have in common.
 
 use super::violation;
+use crate::expect::Facts;
+use crate::library::Expect;
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Sample, Table};
 use sim_core::engine::StopReason;
@@ -30,13 +32,13 @@ pub struct Kept {
     pub violations: Vec<Violation>,
     /// The run hit a limit of its own: why.
     pub limit: Option<String>,
-    /// Values of the metrics that the scenario bounds.
-    pub values: Vec<Option<f64>>,
+    /// What expectations look at.
+    pub facts: Facts,
 }
 
 impl Kept {
-    /// Of this outcome. `bounded` are the metrics that the scenario bounds.
-    pub fn of(seed: u64, outcome: Outcome, bounded: &[String]) -> Kept {
+    /// Of this outcome.
+    pub fn of(seed: u64, outcome: Outcome, expect: &Expect) -> Kept {
         let metrics = &outcome.metrics;
         Kept {
             seed,
@@ -49,24 +51,9 @@ impl Kept {
                 }
                 _ => None,
             },
-            values: bounded
-                .iter()
-                .map(|name| crate::expect::metric(metrics, name))
-                .collect(),
+            facts: Facts::of(seed, expect, &outcome),
             violations: outcome.violations,
             digest: outcome.digest,
-        }
-    }
-
-    /// What expectations look at.
-    pub fn facts(&self) -> crate::expect::Facts {
-        let mut laws: Vec<Law> = self.violations.iter().map(|v| v.law).collect();
-        laws.sort_unstable();
-        laws.dedup();
-        crate::expect::Facts {
-            seed: self.seed,
-            laws,
-            values: self.values.clone(),
         }
     }
 }
@@ -244,7 +231,7 @@ mod tests {
     #[test]
     fn violating_seeds_first_then_the_summary() {
         let runs: Vec<Kept> = (0..4)
-            .map(|seed| Kept::of(seed, testing::outcome(seed), &[]))
+            .map(|seed| Kept::of(seed, testing::outcome(seed), &Expect::default()))
             .collect();
         let seeds = Seeds {
             name: "two",
@@ -264,7 +251,7 @@ mod tests {
     #[test]
     fn many_violating_seeds_are_counted_not_listed() {
         let runs: Vec<Kept> = (0..60)
-            .map(|seed| Kept::of(seed, testing::outcome(seed), &[]))
+            .map(|seed| Kept::of(seed, testing::outcome(seed), &Expect::default()))
             .collect();
         let mut seeds = Seeds {
             name: "two",
@@ -291,7 +278,7 @@ mod tests {
     fn sweeps_are_a_table() {
         let runs = |n: u64| {
             (0..n)
-                .map(|seed| Kept::of(seed, testing::outcome(seed), &[]))
+                .map(|seed| Kept::of(seed, testing::outcome(seed), &Expect::default()))
                 .collect::<Vec<_>>()
         };
         insta::assert_snapshot!(sweep(&[

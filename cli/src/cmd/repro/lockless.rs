@@ -7,7 +7,7 @@ use super::claims;
 use crate::args::Repro;
 use crate::batch::{self, Job};
 use crate::exit::{Exit, Stop};
-use crate::library::{self, Problem, Scenario};
+use crate::library::{self, Scenario};
 use crate::published::{self, Row, Usage};
 use crate::report::repro::{Band, Judged, Results, Table};
 use crate::session::{Again, Session};
@@ -17,15 +17,13 @@ use std::sync::Arc;
 
 /// Thread counts of the published tables.
 pub const THREADS: [u32; 5] = [1, 2, 4, 8, 16];
-/// The x86 machine for the rows quoted from an earlier thread, which do not name theirs.
-const X86: &str = "x86-skylake";
 
 /// One setup to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cell {
     /// pktgen on the thread's machine: variant, threads.
     Table(&'static str, u32),
-    /// pktgen on an x86 machine: variant, threads.
+    /// pktgen on an x86 machine, for rows quoted from an earlier thread: variant, threads.
     X86(&'static str, u32),
     /// IPv4 forwarding: variant.
     Forward(&'static str),
@@ -35,25 +33,12 @@ impl Cell {
     /// The built-in scenario and the overrides that make this setup.
     fn scenario(self) -> (&'static str, Vec<(String, String)>) {
         let set = |path: &str, value: String| (path.to_owned(), value);
-        let table = |lockless, threads| {
-            set(
-                "sweep",
-                format!("(threads: [{threads}], variant: [{lockless}])"),
-            )
-        };
+        let chosen = |lockless: &str| vec![set("sweep", "[]".to_owned()), set("variant", lockless.to_owned())];
+        let with = |lockless, threads: u32| [chosen(lockless), vec![set("threads", threads.to_string())]].concat();
         match self {
-            Cell::Table(lockless, threads) => ("lockless-table", vec![table(lockless, threads)]),
-            Cell::X86(lockless, threads) => (
-                "lockless-table",
-                vec![
-                    set("machine", format!("\"{X86}\"")),
-                    table(lockless, threads),
-                ],
-            ),
-            Cell::Forward(lockless) => (
-                "lockless-forward",
-                vec![set("sweep", format!("(variant: [{lockless}])"))],
-            ),
+            Cell::Table(lockless, threads) => ("lockless-table", with(lockless, threads)),
+            Cell::X86(lockless, threads) => ("netif-schedule-x86", with(lockless, threads)),
+            Cell::Forward(lockless) => ("lockless-forward", chosen(lockless)),
         }
     }
 }
@@ -204,24 +189,13 @@ fn jobs(session: &mut Session<'_>, args: &Repro, cells: &BTreeSet<Cell>) -> Resu
             replay: again.run(seed),
         }));
     }
-    // The longest runs first would end soonest, but the order is part of nothing that is printed;
-    // what is printed is sorted by setup, and setups with many threads come last in it.
     Ok((jobs, places, machine))
 }
 
+/// A built-in scenario with overrides of ours: what is wrong with it is our mistake.
 fn load(session: &mut Session<'_>, name: &str, set: &[(String, String)]) -> Result<Scenario, Stop> {
-    let found = library::builtin(name).ok_or_else(|| {
-        Stop::new(
-            Exit::Internal,
-            format!("internal error: the scenario {name} is not built in"),
-        )
-    })?;
-    library::load_text(session.registry, found, set).map_err(|problem| match problem {
-        Problem::Missing(text) => Stop::new(Exit::Internal, text),
-        Problem::Rejected(rejected) => {
-            Stop::new(Exit::Internal, rejected.render(session.look.err_color))
-        }
-    })
+    library::load_builtin(session.registry, name, set)
+        .map_err(|rejected| Stop::new(Exit::Internal, format!("internal error: {rejected}")))
 }
 
 /// Setups that the machine profile says a value was fitted to.
