@@ -1,0 +1,329 @@
+//! A scenario with every default filled in, as RON.
+//!
+//! A default that a sweep may change (what a kernel version shipped, what a profile says) is printed
+//! as a comment then: given explicitly, it would no longer follow the axis.
+
+use crate::expect::{Expect, Violations};
+use crate::file::{Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft};
+use crate::machine::print_value;
+use crate::sweep::Axis;
+use crate::units::Quantity::{PacketRate, Rate, Size, Time};
+use crate::walk::Placed;
+use sim_core::config::{Qdisc, Set3Retry, Stop, XmitMode};
+use sim_core::kernel::variant::Lockless;
+use sim_core::machine::cost::{MemoryModel, Param};
+use sim_core::machine::layout::LayoutSet;
+use std::fmt::{Display, Write as _};
+
+/// Prints a draft that passed every rule.
+pub(crate) fn print(draft: &Draft, axes: &[Axis]) -> String {
+    let mut out = Printer {
+        text: String::new(),
+        swept: !axes.is_empty(),
+    };
+    out.line(0, "(");
+    out.line(1, "version: 1,");
+    out.line(1, format!("name: {:?},", text(&draft.name)));
+    let machines: Vec<String> = draft
+        .hosts
+        .iter()
+        .map(|h| out.machine(h.machine.as_ref()))
+        .collect();
+    let kernels: Vec<String> = draft.hosts.iter().map(|h| out.kernel(&h.kernel)).collect();
+    // What all hosts share stands at the top, where the axes of a sweep change it.
+    let shared = |parts: &[String]| parts.windows(2).all(|w| w[0] == w[1]);
+    let (machine_shared, kernel_shared) = (shared(&machines), shared(&kernels));
+    if machine_shared {
+        out.line(1, format!("machine: {},", machines[0]));
+    }
+    if kernel_shared {
+        out.line(1, format!("kernel: {},", kernels[0]));
+    }
+    out.line(1, "hosts: [");
+    for (i, host) in draft.hosts.iter().enumerate() {
+        out.line(2, "(");
+        out.line(3, format!("name: {:?},", text(&host.name)));
+        if !machine_shared {
+            out.line(3, format!("machine: {},", machines[i]));
+        }
+        if !kernel_shared {
+            out.line(3, format!("kernel: {},", kernels[i]));
+        }
+        out.host(host);
+        out.line(2, "),");
+    }
+    out.line(1, "],");
+    out.line(1, "links: [],");
+    out.end(draft, axes);
+    out.line(0, ")");
+    out.text
+}
+
+struct Printer {
+    text: String,
+    swept: bool,
+}
+
+fn text(name: &Option<Placed<String>>) -> &str {
+    name.as_ref().map_or("", |n| &n.value)
+}
+
+fn number<T: Copy + std::default::Default>(value: &Option<Placed<T>>) -> T {
+    value.as_ref().map(|v| v.value).unwrap_or_default()
+}
+
+fn on(switch: bool) -> &'static str {
+    if switch { "on" } else { "off" }
+}
+
+fn option(value: Option<impl Display>) -> String {
+    value.map_or("None".into(), |v| v.to_string())
+}
+
+impl Printer {
+    fn line(&mut self, depth: usize, line: impl AsRef<str>) {
+        self.text.push_str(&"    ".repeat(depth));
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+
+    /// A default that depends on other fields.
+    fn computed(&self, field: String) -> String {
+        if self.swept {
+            format!("/* {field} */")
+        } else {
+            format!("{field},")
+        }
+    }
+
+    fn machine(&self, machine: Option<&MachineDraft>) -> String {
+        let Some(machine) = machine else {
+            return String::new();
+        };
+        let (own, profile) = (&machine.file.profile, &machine.profile);
+        let field = |given: bool, field: String| {
+            if given {
+                format!("{field},")
+            } else {
+                self.computed(field)
+            }
+        };
+        let memory = match profile.memory {
+            MemoryModel::Tso => "tso",
+            MemoryModel::Weak => "weak",
+            MemoryModel::Sc => "sc",
+        };
+        let mut text = format!("(profile: {:?},", machine.reference);
+        let buffer = format!("store_buffer: {}", on(profile.store_buffer));
+        let _ = write!(text, " {}", field(machine.store_buffer.is_some(), buffer));
+        let _ = write!(
+            text,
+            " {}",
+            field(profile.memory != own.memory, format!("memory: {memory}"))
+        );
+        for &param in Param::ALL {
+            let value = profile.get(param);
+            let shown = format!("{}: {}", param.name(), print_value(param, value));
+            let _ = write!(text, "\n        {}", field(value != own.get(param), shown));
+        }
+        text + "\n    )"
+    }
+
+    fn kernel(&self, kernel: &KernelDraft) -> String {
+        let lockless = format!(
+            "lockless: {}",
+            kernel.lockless.as_ref().map_or("", Lockless::name)
+        );
+        let lockless = if kernel.lockless_given {
+            lockless + ","
+        } else {
+            self.computed(lockless)
+        };
+        let retry = match kernel.set3_retry {
+            Some(Set3Retry::NoRetry) => "3b",
+            _ => "3a",
+        };
+        let tas = format!(
+            "tas_bit_early_return: {}",
+            on(number(&kernel.tas_bit_early_return))
+        );
+        let tas = if kernel.tas_given {
+            tas + ","
+        } else {
+            self.computed(tas)
+        };
+        let costs: Vec<String> = kernel
+            .costs
+            .iter()
+            .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
+            .collect();
+        format!(
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} costs: {{{}}})",
+            text(&kernel.base),
+            kernel.dev_weight.unwrap_or_default(),
+            costs.join(", "),
+        )
+    }
+
+    fn host(&mut self, host: &HostDraft) {
+        self.layouts(&host.layouts);
+        self.line(3, "devices: [");
+        for device in &host.devices {
+            let kind = match &device.kind {
+                Some(KindDraft::Nic {
+                    tx_ring,
+                    rx_ring,
+                    rate,
+                    irq_cpu,
+                }) => format!(
+                    "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {})",
+                    number(tx_ring),
+                    number(rx_ring),
+                    Rate.print(rate.unwrap_or_default()),
+                    number(irq_cpu)
+                ),
+                _ => "Dummy".into(),
+            };
+            let qdisc = match device.qdisc.as_ref().map(|q| q.value) {
+                Some(Qdisc::PfifoFast { limit }) => format!("PfifoFast(limit: {limit})"),
+                Some(Qdisc::Pfifo { limit }) => format!("Pfifo(limit: {limit})"),
+                _ => "Noqueue".into(),
+            };
+            let name = text(&device.name);
+            let txqs = number(&device.txqs);
+            self.line(
+                4,
+                format!("(name: {name:?}, kind: {kind}, txqs: {txqs}, qdisc: {qdisc}),"),
+            );
+        }
+        self.line(3, "],");
+        self.line(3, "workloads: [");
+        for load in &host.workloads {
+            self.line(4, format!("{},", load_text(&load.value)));
+        }
+        self.line(3, "],");
+    }
+
+    fn layouts(&mut self, layouts: &LayoutSet) {
+        self.line(3, "layouts: {");
+        for (name, layout) in &layouts.by_name {
+            let fields = layout
+                .fields
+                .iter()
+                .map(|f| format!("{:?}: ({}, {})", f.name, f.offset, f.size));
+            self.line(
+                4,
+                format!("{name:?}: {{{}}},", fields.collect::<Vec<_>>().join(", ")),
+            );
+        }
+        self.line(3, "},");
+    }
+
+    fn end(&mut self, draft: &Draft, axes: &[Axis]) {
+        let stop = match draft.stop.as_ref().map(|s| s.value) {
+            Some(Stop::Quiescent { limit }) => {
+                format!("stop: Quiescent(limit: \"{}\")", Time.print(limit))
+            }
+            Some(Stop::At(time)) => format!("stop: At(\"{}\")", Time.print(time)),
+            None => String::new(),
+        };
+        let stop = if draft.stop_given {
+            stop + ","
+        } else {
+            self.computed(stop)
+        };
+        self.line(1, stop);
+        if let Some(measure) = draft.measure.as_ref().map(|m| m.value) {
+            let (warmup, window) = (Time.print(measure.warmup), Time.print(measure.window));
+            self.line(
+                1,
+                format!(
+                    "measure: (warmup: \"{warmup}\", window: \"{window}\", seeds: {}),",
+                    measure.seeds
+                ),
+            );
+        }
+        self.line(1, "sweep: [");
+        for axis in axes {
+            self.line(
+                2,
+                format!(
+                    "(path: {:?}, values: [{}]),",
+                    axis.path,
+                    axis.values.join(", ")
+                ),
+            );
+        }
+        self.line(1, "],");
+        self.expect(&draft.expect);
+        self.line(1, format!("step_limit: {},", number(&draft.step_limit)));
+    }
+
+    fn expect(&mut self, expect: &Expect) {
+        let violations = match &expect.violations {
+            Violations::Forbid => "Forbid".into(),
+            Violations::Allow => "Allow".into(),
+            Violations::Require(laws) => {
+                format!(
+                    "Require([{}])",
+                    laws.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")
+                )
+            }
+        };
+        let bounds = expect.metrics.iter().map(|b| {
+            let mut text = format!("(metric: {:?}", b.metric);
+            for (end, value) in [("min", b.min), ("max", b.max)] {
+                // Debug keeps the point of a float, so it reads back as the same number.
+                let _ = value.map(|v| write!(text, ", {end}: {v:?}"));
+            }
+            text + ")"
+        });
+        let bounds: Vec<String> = bounds.collect();
+        self.line(
+            1,
+            format!(
+                "expect: (violations: {violations}, metrics: [{}]),",
+                bounds.join(", ")
+            ),
+        );
+    }
+}
+
+fn load_text(load: &LoadDraft) -> String {
+    let cpus: Vec<String> = load.cpus().iter().map(|c| c.value.to_string()).collect();
+    let cpus = format!("[{}]", cpus.join(", "));
+    let size = Size.print(load.size().map_or(0, |s| s.value));
+    let packets = option(load.packets().as_ref().and_then(|p| p.value));
+    match load {
+        LoadDraft::Pktgen {
+            dev,
+            mode,
+            clone_skb,
+            burst,
+            priority,
+            ..
+        } => format!(
+            "Pktgen(dev: {:?}, mode: {}, cpus: {cpus}, packets: {packets}, clone_skb: {}, burst: {}, size: {size:?}, priority: {})",
+            text(dev),
+            if *mode == Some(XmitMode::StartXmit) {
+                "StartXmit"
+            } else {
+                "QueueXmit"
+            },
+            number(clone_skb),
+            number(burst),
+            priority.unwrap_or_default()
+        ),
+        LoadDraft::Paced { dev, every, .. } => format!(
+            "Paced(dev: {:?}, cpus: {cpus}, every: {:?}, size: {size:?}, packets: {packets})",
+            text(dev),
+            Time.print(number(every))
+        ),
+        LoadDraft::Forward { from, to, pps, .. } => format!(
+            "Forward(from: {:?}, to: {:?}, size: {size:?}, pps: {}, packets: {packets})",
+            text(from),
+            text(to),
+            option(pps.flatten().map(|n| format!("{:?}", PacketRate.print(n))))
+        ),
+    }
+}

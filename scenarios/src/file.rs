@@ -1,0 +1,335 @@
+//! From the tree of a scenario to a draft: types, units and names are right, the rest is not yet judged.
+//!
+//! The fields and their defaults stand in [`crate::schema`]; the rules in [`crate::check`].
+
+use crate::error::At;
+use crate::expect::Expect;
+use crate::loader::Session;
+use crate::machine::ProfileFile;
+use crate::rules;
+use crate::schema;
+use crate::tree::{Kind, Node};
+use crate::units::Quantity;
+use crate::walk::{Obj, Placed, Value};
+use sim_core::config::{Qdisc, Set3Retry, Stop, XmitMode};
+use sim_core::kernel::cost::Cost;
+use sim_core::kernel::variant::Lockless;
+use sim_core::machine::cost::Profile;
+use sim_core::machine::layout::LayoutSet;
+use std::rc::Rc;
+
+mod expect;
+mod host;
+pub(crate) use host::as_struct;
+mod kernel;
+mod load;
+
+/// A measurement in steady state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Time before counters start, in picoseconds.
+    pub warmup: u64,
+    /// Length of the measured window, in picoseconds.
+    pub window: u64,
+    /// Number of runs, with the seeds `0..seeds`.
+    pub seeds: u32,
+}
+
+/// A scenario whose every value has the right type. What is `None` was wrong and is reported.
+pub(crate) struct Draft {
+    pub at: At,
+    pub name: Option<Placed<String>>,
+    pub hosts: Vec<HostDraft>,
+    pub links: Option<Placed<usize>>,
+    pub stop: Option<Placed<Stop>>,
+    pub stop_given: bool,
+    pub measure: Option<Placed<Measure>>,
+    pub measure_given: bool,
+    pub expect: Expect,
+    pub step_limit: Option<Placed<u64>>,
+}
+
+pub(crate) struct HostDraft {
+    pub name: Option<Placed<String>>,
+    pub machine: Option<MachineDraft>,
+    pub kernel: KernelDraft,
+    pub layouts: LayoutSet,
+    pub devices: Vec<DeviceDraft>,
+    pub workloads: Vec<Placed<LoadDraft>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct MachineDraft {
+    /// As the scenario names it.
+    pub reference: String,
+    pub file: Rc<ProfileFile>,
+    /// With the scenario's overrides.
+    pub profile: Profile,
+    pub store_buffer: Option<Placed<bool>>,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct KernelDraft {
+    pub base: Option<Placed<String>>,
+    pub lockless: Option<Lockless>,
+    pub lockless_given: bool,
+    pub set3_retry: Option<Set3Retry>,
+    pub dev_weight: Option<u32>,
+    pub tas_bit_early_return: Option<Placed<bool>>,
+    pub tas_given: bool,
+    pub costs: Vec<(Cost, u32)>,
+}
+
+pub(crate) struct DeviceDraft {
+    pub name: Option<Placed<String>>,
+    pub kind: Option<KindDraft>,
+    pub txqs: Option<Placed<u32>>,
+    pub qdisc: Option<Placed<Qdisc>>,
+}
+
+pub(crate) enum KindDraft {
+    Dummy,
+    Nic {
+        tx_ring: Option<Placed<u32>>,
+        rx_ring: Option<Placed<u32>>,
+        rate: Option<u64>,
+        irq_cpu: Option<Placed<u64>>,
+    },
+}
+
+pub(crate) type Packets = Option<Placed<Option<u64>>>;
+
+pub(crate) enum LoadDraft {
+    Pktgen {
+        dev: Option<Placed<String>>,
+        mode: Option<XmitMode>,
+        cpus: Option<Vec<Placed<u64>>>,
+        packets: Packets,
+        clone_skb: Option<Placed<u32>>,
+        burst: Option<Placed<u32>>,
+        size: Option<Placed<u64>>,
+        priority: Option<u32>,
+    },
+    Paced {
+        dev: Option<Placed<String>>,
+        cpus: Option<Vec<Placed<u64>>>,
+        every: Option<Placed<u64>>,
+        size: Option<Placed<u64>>,
+        packets: Packets,
+    },
+    Forward {
+        from: Option<Placed<String>>,
+        to: Option<Placed<String>>,
+        size: Option<Placed<u64>>,
+        pps: Option<Option<u64>>,
+        packets: Packets,
+    },
+}
+
+impl LoadDraft {
+    /// The CPUs it names.
+    pub fn cpus(&self) -> &[Placed<u64>] {
+        match self {
+            LoadDraft::Pktgen { cpus, .. } | LoadDraft::Paced { cpus, .. } => {
+                cpus.as_deref().unwrap_or(&[])
+            }
+            LoadDraft::Forward { .. } => &[],
+        }
+    }
+
+    /// The devices it names.
+    pub fn devices(&self) -> Vec<&Placed<String>> {
+        match self {
+            LoadDraft::Pktgen { dev, .. } | LoadDraft::Paced { dev, .. } => dev.iter().collect(),
+            LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
+        }
+    }
+
+    /// Its number of packets a thread.
+    pub fn packets(&self) -> &Packets {
+        match self {
+            LoadDraft::Pktgen { packets, .. }
+            | LoadDraft::Paced { packets, .. }
+            | LoadDraft::Forward { packets, .. } => packets,
+        }
+    }
+
+    /// Its packet size.
+    pub fn size(&self) -> Option<&Placed<u64>> {
+        match self {
+            LoadDraft::Pktgen { size, .. }
+            | LoadDraft::Paced { size, .. }
+            | LoadDraft::Forward { size, .. } => size.as_ref(),
+        }
+    }
+}
+
+/// Most hosts of a scenario, and most devices and loads of a host.
+pub(crate) const MAX_HOSTS: usize = 64;
+pub(crate) const MAX_PARTS: usize = 256;
+
+/// Reads a scenario from its tree.
+pub(crate) fn read(session: &mut Session<'_>, root: &Node) -> Option<Draft> {
+    let obj = session.walk.obj(root, "", &schema::SCENARIO, &[])?;
+    version(session, &obj);
+    // The defaults are read for themselves too, so that mistakes in them show even without hosts.
+    if let Some(machine) = obj.given("machine") {
+        host::machine(session, &machine);
+    }
+    let name = obj.get("name").and_then(|v| session.walk.text(&v));
+    let (stop_given, measure_given) = (obj.given("stop").is_some(), obj.given("measure").is_some());
+    let measure = obj.given("measure").and_then(|v| measure(session, &v));
+    let stop = match obj.given("stop") {
+        Some(value) => stop(session, &value),
+        None => measure.as_ref().map(|m| Placed {
+            value: Stop::At(m.value.warmup.saturating_add(m.value.window)),
+            at: m.at.clone(),
+        }),
+    };
+    let links = obj
+        .get("links")
+        .map(|v| v.place(session.walk.list(&v).len()));
+    let expect = obj
+        .get("expect")
+        .map(|v| expect::read(session, &v))
+        .unwrap_or_default();
+    let step_limit = obj
+        .get("step_limit")
+        .and_then(|v| session.walk.count(&v, 1, 1_000_000_000_000));
+    let hosts = hosts(session, &obj);
+    Some(Draft {
+        at: obj.at,
+        name,
+        hosts,
+        links,
+        stop,
+        stop_given,
+        measure,
+        measure_given,
+        expect,
+        step_limit,
+    })
+}
+
+fn version(session: &mut Session<'_>, obj: &Obj<'_>) {
+    let Some(value) = obj.given("version") else {
+        return;
+    };
+    if !matches!(value.node.kind, Kind::Int(1)) {
+        let message = format!("expected version 1, found {}", value.node.describe());
+        session.walk.report(
+            rules::VERSION,
+            value.at(),
+            message,
+            Some("this program reads version 1".into()),
+        );
+    }
+}
+
+fn hosts(session: &mut Session<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
+    let Some(value) = obj.given("hosts") else {
+        return Vec::new();
+    };
+    let list = session.walk.list(&value);
+    if list.is_empty() && matches!(value.node.kind, Kind::List(_)) {
+        session.walk.report(
+            rules::EMPTY_LIST,
+            value.at(),
+            "a scenario needs at least one host",
+            None,
+        );
+    }
+    if !limited(session, &value, list.len(), MAX_HOSTS, "hosts") {
+        return Vec::new();
+    }
+    let layouts = obj
+        .get("layouts")
+        .map(|v| host::layouts(session, &v))
+        .unwrap_or_default();
+    let machine = obj.given("machine");
+    let kernel = obj.get("kernel");
+    let defaults = host::Defaults {
+        machine: machine.as_ref(),
+        kernel: kernel.as_ref(),
+        layouts: &layouts,
+    };
+    list.iter()
+        .filter_map(|v| host::read(session, v, &defaults))
+        .collect()
+}
+
+/// Reports a list that is too long.
+fn limited(
+    session: &mut Session<'_>,
+    value: &Value<'_>,
+    len: usize,
+    max: usize,
+    what: &str,
+) -> bool {
+    if len > max {
+        let message = format!("{len} {what}; at most {max} are simulated");
+        session
+            .walk
+            .report(rules::TOO_MANY_PARTS, value.at(), message, None);
+    }
+    len <= max
+}
+
+fn measure(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Measure>> {
+    let obj = session
+        .walk
+        .obj(&value.node, &value.path, &schema::MEASURE, &[])?;
+    let warmup = obj
+        .get("warmup")
+        .and_then(|v| session.walk.quantity(&v, Quantity::Time));
+    let window = obj
+        .get("window")
+        .and_then(|v| session.walk.quantity(&v, Quantity::Time));
+    let seeds = obj
+        .get("seeds")
+        .and_then(|v| session.walk.count32(&v, 1, 10_000));
+    Some(value.place(Measure {
+        warmup: warmup?.value,
+        window: window?.value,
+        seeds: seeds?.value,
+    }))
+}
+
+fn stop(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Stop>> {
+    if let Kind::Tuple(Some(name), items) = &value.node.kind
+        && name.text == "At"
+        && let [time] = items.as_slice()
+    {
+        let time = Value {
+            node: std::borrow::Cow::Borrowed(time),
+            path: value.path.clone(),
+            given: true,
+        };
+        let time = session.walk.quantity(&time, Quantity::Time)?;
+        return Some(Placed {
+            value: Stop::At(time.value),
+            at: time.at,
+        });
+    }
+    let is_quiescent = match &value.node.kind {
+        Kind::Struct(Some(name), _) | Kind::Tuple(Some(name), _) => name.text == "Quiescent",
+        Kind::Ident(name) => name == "Quiescent",
+        _ => false,
+    };
+    if !is_quiescent {
+        session
+            .walk
+            .mistyped(value, "`Quiescent(limit: \"1ms\")` or `At(\"5ms\")`", None);
+        return None;
+    }
+    let obj = session
+        .walk
+        .obj(&value.node, &value.path, &schema::QUIESCENT, &[])?;
+    let limit = obj
+        .get("limit")
+        .and_then(|v| session.walk.quantity(&v, Quantity::Time))?;
+    Some(Placed {
+        value: Stop::Quiescent { limit: limit.value },
+        at: limit.at,
+    })
+}

@@ -1,0 +1,358 @@
+//! Hosts: machine, layouts, devices.
+
+use super::{DeviceDraft, HostDraft, KindDraft, MAX_PARTS, MachineDraft, kernel, limited, load};
+use crate::loader::Session;
+use crate::machine::{self, MEMORY, param, param_names};
+use crate::rules;
+use crate::schema;
+use crate::tree::{FieldNode, Kind, Name, Node, Span};
+use crate::units::Quantity;
+use crate::walk::{Placed, Value};
+use sim_core::config::Qdisc;
+use sim_core::machine::cost::MemoryModel;
+use sim_core::machine::layout::{Field, Layout, LayoutSet};
+use std::borrow::Cow;
+
+/// What the scenario says for all its hosts.
+pub(super) struct Defaults<'d> {
+    pub machine: Option<&'d Value<'d>>,
+    pub kernel: Option<&'d Value<'d>>,
+    pub layouts: &'d LayoutSet,
+}
+
+pub(super) fn read(
+    session: &mut Session<'_>,
+    value: &Value<'_>,
+    defaults: &Defaults<'_>,
+) -> Option<HostDraft> {
+    let obj = session
+        .walk
+        .obj(&value.node, &value.path, &schema::HOST, &[])?;
+    let name = obj.get("name").and_then(|v| session.walk.text(&v));
+    let machine = match (obj.given("machine"), defaults.machine) {
+        (Some(own), top) => machine(session, &merged(&own, top)),
+        (None, Some(top)) => machine(session, top),
+        (None, None) => {
+            let help = Some("give `machine` here, or once for the whole scenario".into());
+            let mut at = obj.at.clone();
+            at.span.end = at.span.start + 1;
+            session
+                .walk
+                .report(rules::MISSING_FIELD, at, "missing field `machine`", help);
+            None
+        }
+    };
+    let arch = machine.as_ref().map(|m: &MachineDraft| m.profile.arch);
+    let kernel = match (obj.given("kernel"), defaults.kernel) {
+        (Some(own), top) => kernel::read(session, &merged(&own, top), arch),
+        (None, Some(top)) => kernel::read(session, top, arch),
+        (None, None) => None,
+    };
+    let mut all_layouts = defaults.layouts.clone();
+    if let Some(own) = obj.given("layouts") {
+        all_layouts.by_name.extend(layouts(session, &own).by_name);
+    }
+    let devices = parts(session, obj.get("devices"), "devices", device);
+    let workloads = parts(session, obj.get("workloads"), "workloads", load::read);
+    let kernel = kernel.unwrap_or_default();
+    Some(HostDraft {
+        name,
+        machine,
+        kernel,
+        layouts: all_layouts,
+        devices,
+        workloads,
+    })
+}
+
+fn parts<T>(
+    session: &mut Session<'_>,
+    value: Option<Value<'_>>,
+    what: &str,
+    read: fn(&mut Session<'_>, &Value<'_>) -> Option<T>,
+) -> Vec<T> {
+    let Some(value) = value else {
+        return Vec::new();
+    };
+    let list = session.walk.list(&value);
+    if !limited(session, &value, list.len(), MAX_PARTS, what) {
+        return Vec::new();
+    }
+    list.iter().filter_map(|v| read(session, v)).collect()
+}
+
+/// A host's fields over the scenario's. A host that names a profile starts afresh.
+fn merged<'v>(own: &Value<'v>, top: Option<&Value<'_>>) -> Value<'v> {
+    let mut node = as_struct(&own.node);
+    let top = top.map(|t| as_struct(&t.node));
+    if let (Kind::Struct(_, fields), Some(Kind::Struct(_, inherited))) =
+        (&mut node.kind, top.map(|t| t.kind))
+        && !fields.iter().any(|f| f.name.text == "profile")
+    {
+        let missing: Vec<_> = inherited
+            .into_iter()
+            .filter(|f| !fields.iter().any(|g| g.name.text == f.name.text))
+            .collect();
+        fields.extend(missing);
+    }
+    Value {
+        node: Cow::Owned(node),
+        path: own.path.clone(),
+        given: true,
+    }
+}
+
+/// `"kunpeng-920"` means `(profile: "kunpeng-920")`, and `()` is a struct without fields.
+pub(crate) fn as_struct(node: &Node) -> Node {
+    let kind = match &node.kind {
+        Kind::Str(_) => {
+            let name = Name {
+                text: "profile".into(),
+                span: node.span,
+            };
+            Kind::Struct(
+                None,
+                vec![FieldNode {
+                    name,
+                    value: node.clone(),
+                }],
+            )
+        }
+        Kind::Unit => Kind::Struct(None, Vec::new()),
+        other => other.clone(),
+    };
+    Node {
+        kind,
+        span: node.span,
+    }
+}
+
+pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<MachineDraft> {
+    let node = as_struct(&value.node);
+    let obj = session
+        .walk
+        .obj(&node, &value.path, &schema::MACHINE, &param_names())?;
+    let reference = obj.get("profile").and_then(|v| session.walk.text(&v));
+    let store_buffer = obj
+        .given("store_buffer")
+        .and_then(|v| session.walk.switch(&v));
+    let memory = obj
+        .given("memory")
+        .and_then(|v| session.walk.word(&v, false, &MEMORY));
+    let mut overrides = Vec::new();
+    if let Kind::Struct(_, fields) = &node.kind {
+        for field in fields {
+            if let Some(param) = param(&field.name.text) {
+                let path = crate::walk::join(&value.path, &field.name.text);
+                let given = Value {
+                    node: Cow::Borrowed(&field.value),
+                    path,
+                    given: true,
+                };
+                overrides.push((param, machine::read_value(&mut session.walk, &given, param)));
+            }
+        }
+    }
+    let reference = reference?;
+    let file = session.profile(&reference)?;
+    let mut profile = file.profile.clone();
+    for (param, value) in overrides {
+        profile.set(param, value?.value);
+    }
+    if let Some(memory) = memory {
+        profile.memory = memory.value;
+        profile.store_buffer &= memory.value != MemoryModel::Sc;
+    }
+    if let Some(on) = &store_buffer {
+        profile.store_buffer = on.value;
+    }
+    Some(MachineDraft {
+        reference: reference.value,
+        file,
+        profile,
+        store_buffer,
+    })
+}
+
+/// `(Qdisc: {"state": (88, 8)}, netdev_queue: "5.11")`.
+pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>) -> LayoutSet {
+    let mut set = LayoutSet::default();
+    for (name, fields) in session.walk.entries(value) {
+        if let Kind::Str(version) = &fields.node.kind {
+            // The built-in layouts are the kernel's own, which is what a missing entry means.
+            if version != "5.11" {
+                let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
+                let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
+                session
+                    .walk
+                    .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
+            }
+            continue;
+        }
+        let layout = layout(session, &name.value, &fields);
+        set.by_name.insert(name.value, layout);
+    }
+    set
+}
+
+fn layout(session: &mut Session<'_>, name: &str, value: &Value<'_>) -> Layout {
+    let mut placed: Vec<(Field, Span)> = Vec::new();
+    for (key, entry) in session.walk.entries(value) {
+        let Some((offset, size)) = field_place(session, &entry) else {
+            continue;
+        };
+        let end = offset + size;
+        if let Some((other, _)) = placed
+            .iter()
+            .find(|(f, _)| offset < f.offset + f.size && f.offset < end)
+        {
+            let message = format!(
+                "`{}` (bytes {offset}..{end}) overlaps `{}` (bytes {}..{})",
+                key.value,
+                other.name,
+                other.offset,
+                other.offset + other.size
+            );
+            session
+                .walk
+                .report(rules::LAYOUT_OVERLAP, entry.at(), message, None);
+        }
+        placed.push((
+            Field {
+                name: key.value,
+                offset,
+                size,
+            },
+            key.at.span,
+        ));
+    }
+    placed.sort_by_key(|(f, _)| f.offset);
+    Layout {
+        name: name.to_owned(),
+        fields: placed.into_iter().map(|(f, _)| f).collect(),
+    }
+}
+
+fn field_place(session: &mut Session<'_>, entry: &Value<'_>) -> Option<(u32, u32)> {
+    let items = match &entry.node.kind {
+        Kind::Tuple(None, items) => items.as_slice(),
+        _ => &[],
+    };
+    let [offset, size] = items else {
+        session
+            .walk
+            .mistyped(entry, "a place (offset, size) in bytes", None);
+        return None;
+    };
+    let mut bytes = |node, low, high| {
+        let value = Value {
+            node: Cow::Borrowed(node),
+            path: entry.path.clone(),
+            given: true,
+        };
+        session.walk.count32(&value, low, high)
+    };
+    let (offset, size) = (bytes(offset, 0, 65_535), bytes(size, 1, 4_096));
+    Some((offset?.value, size?.value))
+}
+
+fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
+    let obj = session
+        .walk
+        .obj(&value.node, &value.path, &schema::DEVICE, &[])?;
+    let name = obj
+        .get("name")
+        .and_then(|v| session.walk.text(&v))
+        .filter(|name| {
+            let fits = (1..=15).contains(&name.value.len())
+                && !name
+                    .value
+                    .contains(|c: char| c == '/' || c.is_whitespace() || c == ':');
+            if !fits {
+                let message = format!(
+                    "{:?} is no interface name",
+                    crate::tree::shorten(&name.value)
+                );
+                session.walk.report(
+                    rules::OUT_OF_RANGE,
+                    name.at.clone(),
+                    message,
+                    Some("1 to 15 characters, no blank, `/` or `:`".into()),
+                );
+            }
+            fits
+        });
+    let kind = obj.get("kind").and_then(|v| kind(session, &v));
+    let txqs = obj
+        .get("txqs")
+        .and_then(|v| session.walk.count32(&v, 1, 256));
+    let qdisc = obj.get("qdisc").and_then(|v| qdisc(session, &v));
+    Some(DeviceDraft {
+        name,
+        kind,
+        txqs,
+        qdisc,
+    })
+}
+
+fn kind(session: &mut Session<'_>, value: &Value<'_>) -> Option<KindDraft> {
+    let obj = session.walk.choice(
+        &value.node,
+        &value.path,
+        "a device kind",
+        &[&schema::DUMMY, &schema::NIC],
+    )?;
+    if obj.spec.name == "Dummy" {
+        return Some(KindDraft::Dummy);
+    }
+    let mut ring = |name| {
+        obj.get(name)
+            .and_then(|v| session.walk.count32(&v, 0, 32_768))
+    };
+    let (tx_ring, rx_ring) = (ring("tx_ring"), ring("rx_ring"));
+    let rate = obj
+        .get("rate")
+        .and_then(|v| session.walk.quantity(&v, Quantity::Rate))
+        .filter(|rate| {
+            let zero = rate.value == 0;
+            if zero {
+                session.walk.report(
+                    rules::OUT_OF_RANGE,
+                    rate.at.clone(),
+                    "a link of rate 0 never sends",
+                    None,
+                );
+            }
+            !zero
+        });
+    let irq_cpu = obj
+        .get("irq_cpu")
+        .and_then(|v| session.walk.count(&v, 0, 65_535));
+    Some(KindDraft::Nic {
+        tx_ring,
+        rx_ring,
+        rate: rate.map(|r| r.value),
+        irq_cpu,
+    })
+}
+
+fn qdisc(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Qdisc>> {
+    let specs = [&schema::PFIFO_FAST, &schema::PFIFO, &schema::NOQUEUE];
+    let obj = session
+        .walk
+        .choice(&value.node, &value.path, "a qdisc", &specs)?;
+    if obj.spec.name == "Noqueue" {
+        return Some(value.place(Qdisc::Noqueue));
+    }
+    let limit = obj
+        .get("limit")
+        .and_then(|v| session.walk.count32(&v, 0, 1_000_000))?;
+    let qdisc = match obj.spec.name {
+        "Pfifo" => Qdisc::Pfifo { limit: limit.value },
+        _ => Qdisc::PfifoFast { limit: limit.value },
+    };
+    Some(Placed {
+        value: qdisc,
+        at: limit.at,
+    })
+}

@@ -1,0 +1,155 @@
+//! Kernel version and toggles.
+
+use super::KernelDraft;
+use crate::loader::Session;
+use crate::rules;
+use crate::schema;
+use crate::tree::Kind;
+use crate::walk::{Placed, Value};
+use sim_core::config::Set3Retry;
+use sim_core::kernel::cost::Cost;
+use sim_core::kernel::variant::{Builtin, Lockless};
+use sim_core::machine::cost::Arch;
+
+pub(super) fn read(
+    session: &mut Session<'_>,
+    value: &Value<'_>,
+    arch: Option<Arch>,
+) -> Option<KernelDraft> {
+    let obj = session
+        .walk
+        .obj(&value.node, &value.path, &schema::KERNEL, &[])?;
+    let base = obj.get("base").and_then(|v| session.walk.text(&v));
+    let version = base.as_ref().and_then(|base| version(session, base));
+    let lockless_given = obj.given("lockless").is_some();
+    let lockless = match obj.given("lockless") {
+        Some(value) => lockless(session, &value),
+        None => version.map(|v| Lockless::Builtin(shipped(v))),
+    };
+    let retries = [("3a", Set3Retry::ReadFirst), ("3b", Set3Retry::NoRetry)];
+    let set3_retry = obj
+        .get("set3_retry")
+        .and_then(|v| session.walk.word(&v, true, &retries));
+    let dev_weight = obj
+        .get("dev_weight")
+        .and_then(|v| session.walk.count32(&v, 1, 65_535));
+    let tas = match obj.given("tas_bit_early_return") {
+        Some(value) => session.walk.switch(&value),
+        None => {
+            let v5 = matches!(lockless, Some(Lockless::Builtin(Builtin::V5)));
+            let on = arch == Some(Arch::Arm64) && version.is_some_and(|v| v <= (5, 19)) && !v5;
+            Some(Placed {
+                value: on,
+                at: obj.at.clone(),
+            })
+        }
+    };
+    let costs = obj
+        .get("costs")
+        .map(|v| costs(session, &v))
+        .unwrap_or_default();
+    Some(KernelDraft {
+        base,
+        lockless,
+        lockless_given,
+        set3_retry: set3_retry.map(|r| r.value),
+        dev_weight: dev_weight.map(|w| w.value),
+        tas_bit_early_return: tas,
+        tas_given: obj.given("tas_bit_early_return").is_some(),
+        costs,
+    })
+}
+
+/// `"v5.11"` or `"v5.11.4"`.
+fn version(session: &mut Session<'_>, base: &Placed<String>) -> Option<(u32, u32)> {
+    let parse = |text: &str| {
+        let mut parts = text
+            .strip_prefix('v')?
+            .split('.')
+            .map(|part| part.parse::<u32>().ok());
+        let version = (parts.next()??, parts.next()??);
+        let rest_is_patch = parts.next().is_none_or(|p| p.is_some()) && parts.next().is_none();
+        rest_is_patch.then_some(version)
+    };
+    let known = |v: &(u32, u32)| {
+        let last_minor = match v.0 {
+            3 => 19,
+            4 => 20,
+            5 => 19,
+            6 => 18,
+            _ => return false,
+        };
+        v.1 <= last_minor
+    };
+    let version = parse(&base.value).filter(known);
+    if version.is_none() {
+        let message = format!(
+            "unknown kernel version \"{}\"",
+            crate::tree::shorten(&base.value)
+        );
+        session.walk.report(
+            rules::KERNEL_VERSION,
+            base.at.clone(),
+            message,
+            Some("\"v3.0\" to \"v6.18\", such as \"v5.11\"".into()),
+        );
+    }
+    version
+}
+
+/// What a kernel version did with lockless qdiscs. Before v4.16 there were none.
+pub(crate) fn shipped(version: (u32, u32)) -> Builtin {
+    match version {
+        v if v < (4, 16) => Builtin::Locked,
+        v if v < (5, 2) => Builtin::V0,
+        v if v < (5, 6) => Builtin::V0b,
+        v if v < (5, 13) => Builtin::V0,
+        v if v < (5, 14) => Builtin::V3,
+        v if v < (5, 19) => Builtin::V4,
+        _ => Builtin::V5,
+    }
+}
+
+fn lockless(session: &mut Session<'_>, value: &Value<'_>) -> Option<Lockless> {
+    let (Kind::Ident(name) | Kind::Str(name)) = &value.node.kind else {
+        session
+            .walk
+            .mistyped(value, "the name of a lockless variant", None);
+        return None;
+    };
+    let found = session.registry.variant(name);
+    if found.is_none() {
+        let message = format!("unknown lockless variant `{}`", crate::tree::shorten(name));
+        let registry = session.registry;
+        session.walk.unknown(
+            rules::UNKNOWN_VARIANT,
+            value.at(),
+            message,
+            registry.variant_names(),
+            name,
+        );
+    }
+    found
+}
+
+fn costs(session: &mut Session<'_>, value: &Value<'_>) -> Vec<(Cost, u32)> {
+    let mut costs = Vec::new();
+    for (key, insns) in session.walk.entries(value) {
+        let Some(cost) = Cost::ALL.iter().copied().find(|c| c.name() == key.value) else {
+            let message = format!("unknown cost key `{}`", crate::tree::shorten(&key.value));
+            session.walk.unknown(
+                rules::COST_KEY,
+                key.at,
+                message,
+                Cost::ALL.iter().map(|c| c.name()),
+                &key.value,
+            );
+            continue;
+        };
+        // Far outside of what was counted is allowed: a what-if is a fair question. Absurd is not.
+        if let Some(insns) = session.walk.count32(&insns, 0, 1_000_000) {
+            costs.push((cost, insns.value));
+        }
+    }
+    costs
+}

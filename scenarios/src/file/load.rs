@@ -1,0 +1,178 @@
+//! Loads.
+
+use super::{LoadDraft, Packets};
+use crate::loader::Session;
+use crate::rules;
+use crate::schema;
+use crate::tree::{Kind, Node};
+use crate::units::Quantity;
+use crate::walk::{Obj, Placed, Value};
+use sim_core::config::XmitMode;
+
+/// Most CPUs that a load may list; more than any machine has, so the message is about the machine.
+const MAX_LISTED: u64 = 4096;
+
+pub(super) fn read(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
+    let specs = [&schema::PKTGEN, &schema::PACED, &schema::FORWARD];
+    let obj = session
+        .walk
+        .choice(&value.node, &value.path, "a load", &specs)?;
+    let load = match obj.spec.name {
+        "Pktgen" => pktgen(session, &obj),
+        "Paced" => paced(session, &obj),
+        _ => forward(session, &obj),
+    };
+    Some(value.place(load))
+}
+
+fn pktgen(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let modes = [
+        ("QueueXmit", XmitMode::QueueXmit),
+        ("StartXmit", XmitMode::StartXmit),
+    ];
+    LoadDraft::Pktgen {
+        dev: text(session, obj, "dev"),
+        mode: obj
+            .get("mode")
+            .and_then(|v| session.walk.word(&v, false, &modes))
+            .map(|m| m.value),
+        cpus: cpus(session, obj),
+        packets: packets(session, obj),
+        clone_skb: obj
+            .get("clone_skb")
+            .and_then(|v| session.walk.count32(&v, 0, u32::MAX)),
+        burst: obj
+            .get("burst")
+            .and_then(|v| session.walk.count32(&v, 1, 65_535)),
+        size: quantity(session, obj, "size", Quantity::Size),
+        priority: obj
+            .get("priority")
+            .and_then(|v| session.walk.count32(&v, 0, 15))
+            .map(|p| p.value),
+    }
+}
+
+fn paced(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let every = quantity(session, obj, "every", Quantity::Time).filter(|every| {
+        let zero = every.value == 0;
+        if zero {
+            let help = Some("Pktgen sends as fast as it can".into());
+            session.walk.report(
+                rules::OUT_OF_RANGE,
+                every.at.clone(),
+                "an interval of 0 has no pace",
+                help,
+            );
+        }
+        !zero
+    });
+    LoadDraft::Paced {
+        dev: text(session, obj, "dev"),
+        cpus: cpus(session, obj),
+        every,
+        size: quantity(session, obj, "size", Quantity::Size),
+        packets: packets(session, obj),
+    }
+}
+
+fn forward(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let pps = obj.get("pps").and_then(|v| {
+        session.walk.optional(v, |walk, v| {
+            let pps = walk.quantity(v, Quantity::PacketRate)?;
+            if pps.value == 0 {
+                walk.report(
+                    rules::OUT_OF_RANGE,
+                    pps.at,
+                    "a rate of 0 offers nothing",
+                    None,
+                );
+                return None;
+            }
+            Some(pps.value)
+        })
+    });
+    LoadDraft::Forward {
+        from: text(session, obj, "from"),
+        to: text(session, obj, "to"),
+        size: quantity(session, obj, "size", Quantity::Size),
+        pps,
+        packets: packets(session, obj),
+    }
+}
+
+fn text(session: &mut Session<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
+    obj.get(name).and_then(|v| session.walk.text(&v))
+}
+
+fn quantity(
+    session: &mut Session<'_>,
+    obj: &Obj<'_>,
+    name: &str,
+    quantity: Quantity,
+) -> Option<Placed<u64>> {
+    obj.get(name)
+        .and_then(|v| session.walk.quantity(&v, quantity))
+}
+
+fn packets(session: &mut Session<'_>, obj: &Obj<'_>) -> Packets {
+    let value = obj.get("packets")?;
+    let at = value.at();
+    let read = session
+        .walk
+        .optional(value, |walk, v| walk.count(v, 1, u64::MAX))?;
+    Some(Placed {
+        value: read.map(|n| n.value),
+        at,
+    })
+}
+
+/// `[0, 1]`, `4` (the CPUs 0 to 3) or `4..8`.
+fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
+    let value = obj.get("cpus")?;
+    let span = match value.node.kind {
+        Kind::Int(n) => Some((0, n)),
+        Kind::Range(first, Some(end)) => Some((first.unwrap_or(0), end)),
+        Kind::List(_) => None,
+        _ => {
+            session.walk.mistyped(
+                &value,
+                "CPUs: a list [0, 1], a count, or a range 0..4",
+                None,
+            );
+            return None;
+        }
+    };
+    let Some((first, end)) = span else {
+        let list = session.walk.list(&value);
+        if list.is_empty() {
+            session.walk.report(
+                rules::EMPTY_LIST,
+                value.at(),
+                "a load needs at least one CPU",
+                None,
+            );
+        }
+        return list
+            .iter()
+            .map(|v| session.walk.count(v, 0, 65_535))
+            .collect();
+    };
+    let limit = i128::from(MAX_LISTED);
+    if first < 0 || end > limit || first >= end {
+        let node: &Node = &value.node;
+        let message = format!(
+            "{} gives no CPUs, or CPUs that no machine has",
+            node.describe()
+        );
+        session.walk.report(
+            rules::OUT_OF_RANGE,
+            value.at(),
+            message,
+            Some("`4` means the CPUs 0 to 3".into()),
+        );
+        return None;
+    }
+    (first..end)
+        .map(|cpu| u64::try_from(cpu).ok().map(|cpu| value.place(cpu)))
+        .collect()
+}

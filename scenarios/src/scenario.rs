@@ -1,0 +1,221 @@
+//! A scenario that passed every rule, and the points of its sweep.
+
+use crate::expect::Expect;
+use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure};
+use crate::sweep::Axis;
+use sim_core::config::{Config, Device, DeviceKind, Host, Kernel, Pktgen, Workload};
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A checked scenario. There is no way to make one but [`crate::Loader`], so it keeps every rule of
+/// [`crate::rules`].
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    config: Config,
+    axes: Vec<Axis>,
+    points: Vec<Point>,
+    measure: Option<Measure>,
+    expect: Expect,
+    digest: String,
+    effective: String,
+}
+
+/// One combination of a sweep's values.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The combination on one line: `threads=4 variant=v0`; empty without a sweep.
+    pub label: String,
+    /// The combination: axis and value, in the order of the axes.
+    pub values: Vec<(String, String)>,
+    /// What to run.
+    pub config: Config,
+}
+
+impl Point {
+    pub(crate) fn new(values: Vec<(String, String)>, config: Config) -> Point {
+        let label: Vec<String> = values
+            .iter()
+            .map(|(axis, value)| format!("{axis}={value}"))
+            .collect();
+        Point {
+            label: label.join(" "),
+            values,
+            config,
+        }
+    }
+}
+
+impl Scenario {
+    pub(crate) fn new(
+        draft: &Draft,
+        config: Config,
+        axes: Vec<Axis>,
+        points: Vec<Point>,
+        effective: String,
+        source: &str,
+        sets: &[(String, String)],
+    ) -> Scenario {
+        let mut hash = Xxh3::new();
+        hash.update(source.as_bytes());
+        for (path, ron) in sets {
+            hash.update(format!("\0{path}={ron}").as_bytes());
+        }
+        let digest = format!("{:032x}", hash.digest128());
+        let measure = draft.measure.as_ref().map(|m| m.value);
+        Scenario {
+            config,
+            axes,
+            points,
+            measure,
+            expect: draft.expect.clone(),
+            digest,
+            effective,
+        }
+    }
+
+    /// Name of the scenario.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// What to run when the sweep is left aside.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The axes of the sweep.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Every combination of the axes' values, the last axis changing fastest. Without a sweep, one
+    /// point with an empty label.
+    pub fn points(&self) -> Vec<Point> {
+        self.points.clone()
+    }
+
+    /// The measurement, if there is one.
+    pub fn measure(&self) -> Option<Measure> {
+        self.measure
+    }
+
+    /// What a test judges.
+    pub fn expect(&self) -> &Expect {
+        &self.expect
+    }
+
+    /// Digest of the source text and of every `set`, 32 hex digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The scenario in RON with every default filled in. Loading it gives the same configuration.
+    pub fn effective(&self) -> &str {
+        &self.effective
+    }
+}
+
+/// A configuration from a draft that passed every rule; `None` if it did not.
+pub(crate) fn build(draft: &Draft) -> Option<Config> {
+    Some(Config {
+        name: draft.name.as_ref()?.value.clone(),
+        hosts: draft.hosts.iter().map(host).collect::<Option<_>>()?,
+        stop: draft.stop.as_ref()?.value,
+        warmup: draft.measure.as_ref().map_or(0, |m| m.value.warmup),
+        step_limit: draft.step_limit.as_ref()?.value,
+    })
+}
+
+fn host(host: &HostDraft) -> Option<Host> {
+    Some(Host {
+        name: host.name.as_ref()?.value.clone(),
+        machine: Arc::new(host.machine.as_ref()?.profile.clone()),
+        kernel: Kernel {
+            lockless: host.kernel.lockless.clone()?,
+            set3_retry: host.kernel.set3_retry?,
+            dev_weight: host.kernel.dev_weight?,
+            tas_bit_early_return: host.kernel.tas_bit_early_return.as_ref()?.value,
+            costs: host.kernel.costs.clone(),
+        },
+        layouts: host.layouts.clone(),
+        devices: host.devices.iter().map(device).collect::<Option<_>>()?,
+        workloads: host
+            .workloads
+            .iter()
+            .map(|w| load(host, &w.value))
+            .collect::<Option<_>>()?,
+    })
+}
+
+fn device(device: &crate::file::DeviceDraft) -> Option<Device> {
+    let kind = match device.kind.as_ref()? {
+        KindDraft::Dummy => DeviceKind::Dummy,
+        KindDraft::Nic {
+            tx_ring,
+            rx_ring,
+            rate,
+            irq_cpu,
+        } => DeviceKind::Nic {
+            tx_ring: tx_ring.as_ref()?.value,
+            rx_ring: rx_ring.as_ref()?.value,
+            rate: (*rate)?,
+            irq_cpu: u16::try_from(irq_cpu.as_ref()?.value).ok()?,
+        },
+    };
+    let name = device.name.as_ref()?.value.clone();
+    Some(Device {
+        name,
+        kind,
+        txqs: device.txqs.as_ref()?.value,
+        qdisc: device.qdisc.as_ref()?.value,
+    })
+}
+
+fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
+    let index = |dev: &Option<crate::walk::Placed<String>>| {
+        let name = &dev.as_ref()?.value;
+        host.devices
+            .iter()
+            .position(|d| d.name.as_ref().is_some_and(|n| n.value == *name))
+    };
+    let cpus = load
+        .cpus()
+        .iter()
+        .map(|c| u16::try_from(c.value).ok())
+        .collect::<Option<Vec<u16>>>()?;
+    let size = u32::try_from(load.size()?.value).ok()?;
+    let packets = load.packets().as_ref()?.value;
+    Some(match load {
+        LoadDraft::Pktgen {
+            dev,
+            mode,
+            clone_skb,
+            burst,
+            priority,
+            ..
+        } => Workload::Pktgen(Pktgen {
+            dev: index(dev)?,
+            mode: (*mode)?,
+            cpus,
+            packets,
+            clone_skb: clone_skb.as_ref()?.value,
+            burst: burst.as_ref()?.value,
+            size,
+            priority: (*priority)?,
+        }),
+        LoadDraft::Paced { dev, every, .. } => Workload::Paced {
+            dev: index(dev)?,
+            cpus,
+            every: every.as_ref()?.value,
+            size,
+            packets,
+        },
+        LoadDraft::Forward { from, to, pps, .. } => Workload::Forward {
+            from: index(from)?,
+            to: index(to)?,
+            size,
+            pps: (*pps)?,
+            packets,
+        },
+    })
+}

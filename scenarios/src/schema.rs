@@ -1,0 +1,204 @@
+//! Every field of the format: name, type, default, meaning.
+//!
+//! One table for three uses: unknown and missing fields are found with it, defaults are read from
+//! it, and the reference chapter is printed from it.
+
+/// What happens when a field is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// An error.
+    Required,
+    /// This RON text is read in its place.
+    Ron(&'static str),
+    /// Something that depends on other fields, in words.
+    Computed(&'static str),
+}
+
+/// One field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, in words.
+    pub ty: &'static str,
+    /// Its default.
+    pub default: Fallback,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// One struct or variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StructSpec {
+    /// Its name: written before the parenthesis where there is a choice.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// Its fields.
+    pub fields: &'static [FieldSpec],
+}
+
+macro_rules! structs {
+    ($($id:ident $name:literal $doc:literal { $($field:ident: $ty:literal $default:expr, $fdoc:literal;)* })*) => {
+        $(
+            #[doc = $doc]
+            pub static $id: StructSpec = StructSpec {
+                name: $name,
+                doc: $doc,
+                fields: &[$(FieldSpec { name: stringify!($field), ty: $ty, default: $default, doc: $fdoc }),*],
+            };
+        )*
+        /// All structs, in the order of the reference chapter.
+        pub static STRUCTS: &[&StructSpec] = &[$(&$id),*];
+    };
+}
+
+use Fallback::{Computed, Required, Ron};
+
+structs! {
+    SCENARIO "Scenario" "The whole file." {
+        version: "1" Required, "Version of the format.";
+        name: "text" Required, "Name of the scenario; its file is usually called the same.";
+        machine: "profile name, path or Machine" Computed("none; needed by each host that has no own"), "Machine of every host that does not say otherwise.";
+        kernel: "Kernel" Ron("()"), "Kernel of every host; a host overrides single fields.";
+        layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise.";
+        hosts: "list of Host" Required, "The hosts. They share nothing.";
+        links: "empty list" Ron("[]"), "Links between hosts; not simulated yet.";
+        stop: "Quiescent or At" Computed("`At(warmup + window)` if `measure` is given"), "When a run ends.";
+        measure: "Measure" Computed("no measurement"), "A window of steady state to measure.";
+        sweep: "Sweep, or list of Axis" Ron("[]"), "Axes; every combination of their values is a point.";
+        expect: "Expect" Ron("()"), "What `skbsim test` judges.";
+        step_limit: "count" Ron("1_000_000_000"), "Micro-steps after which a run is cut off, as a guard against runs that never end.";
+    }
+    MACHINE "Machine" "Hardware. Any parameter of a machine profile can be overridden here by its name; `wfe_wake` is another name of `spin_wake`." {
+        profile: "profile name or path ending in .ron" Required, "The machine profile; a path is relative to the scenario.";
+        store_buffer: "on, off" Computed("the profile's; off with `memory: sc`"), "Off: plain stores wait for their line and are visible at once.";
+        memory: "tso, weak, sc" Computed("the profile's"), "Memory model; sc is for exploration.";
+    }
+    KERNEL "Kernel" "Kernel version and patches." {
+        base: "version such as \"v5.11\"" Ron("\"v5.11\""), "Picks the defaults of the other fields, nothing else.";
+        lockless: "variant" Computed("what `base` shipped"), "How a lockless qdisc decides who drains it.";
+        set3_retry: "\"3a\", \"3b\"" Ron("\"3a\""), "`lockless: set3` only: the reading of its unpublished retry patch. 3a reads the bit first; 3b does not try again and reopens a race.";
+        dev_weight: "1 to 65535" Ron("64"), "Packets one run of a qdisc may send (`/proc/sys/net/core/dev_weight`).";
+        tas_bit_early_return: "on, off" Computed("on for arm64 up to v5.19, but off with `lockless: v5`"), "arm64: test_and_set_bit on a bit that is set already is a plain load.";
+        costs: "map of cost key to instructions" Ron("{}"), "Instruction counts that replace the built-in ones.";
+    }
+    HOST "Host" "One host: a machine, a kernel, devices and loads." {
+        name: "text" Required, "Its name.";
+        machine: "profile name, path or Machine" Computed("the scenario's"), "Overrides single fields; a `profile` starts afresh.";
+        kernel: "Kernel" Computed("the scenario's"), "Overrides single fields.";
+        layouts: "map of struct name to Layout" Computed("the scenario's"), "Overrides single structs.";
+        devices: "list of Device" Ron("[]"), "Network devices.";
+        workloads: "list of Pktgen, Paced, Forward" Ron("[]"), "Loads.";
+    }
+    DEVICE "Device" "A network device." {
+        name: "text of 1 to 15 characters" Required, "Interface name.";
+        kind: "Dummy, Nic" Ron("Dummy"), "Driver.";
+        txqs: "1 to 256" Ron("1"), "Transmit queues.";
+        qdisc: "PfifoFast, Pfifo, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
+    }
+    DUMMY "Dummy" "`drivers/net/dummy.c`: takes every packet without a lock and frees it at once." {}
+    NIC "Nic" "A minimal NIC with priced steps: descriptor rings, doorbell, NAPI." {
+        tx_ring: "1 to 32768" Ron("512"), "Descriptors in the transmit ring.";
+        rx_ring: "1 to 32768" Ron("512"), "Descriptors in the receive ring.";
+        rate: "rate" Ron("\"10Gbit\""), "Link rate.";
+        irq_cpu: "CPU" Ron("0"), "CPU that takes its interrupts.";
+    }
+    PFIFO_FAST "PfifoFast" "`pfifo_fast`: three bands, each a ring." {
+        limit: "1 to 1000000" Ron("1000"), "Size of each of the three rings (`tx_queue_len`).";
+    }
+    PFIFO "Pfifo" "`pfifo`: one list under the root lock." {
+        limit: "1 to 1000000" Ron("1000"), "Packets.";
+    }
+    NOQUEUE "Noqueue" "`noqueue`: straight to the driver, under the transmit lock unless the driver is LLTX." {}
+    PKTGEN "Pktgen" "The kernel's packet generator; fields as in `/proc/net/pktgen`." {
+        dev: "device name" Required, "Device to send from.";
+        mode: "QueueXmit, StartXmit" Required, "QueueXmit goes through the qdisc, StartXmit straight to the driver.";
+        cpus: "list of CPUs, count, or range" Required, "One thread on each; `4` is the CPUs 0 to 3, `4..8` the CPUs 4 to 7.";
+        packets: "count or None" Ron("None"), "Packets of each thread; None is endless.";
+        clone_skb: "count" Ron("0"), "Times an skb is sent again before a new one is made; StartXmit only.";
+        burst: "1 to 65535" Ron("1"), "Packets under one transmit lock; StartXmit only.";
+        size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
+        priority: "0 to 15" Ron("0"), "`skb_priority`, which picks the band of pfifo_fast.";
+    }
+    PACED "Paced" "A sender that sends one packet at a time at a fixed interval." {
+        dev: "device name" Required, "Device to send from.";
+        cpus: "list of CPUs, count, or range" Required, "One sender on each; `4` is the CPUs 0 to 3.";
+        every: "time" Required, "Interval.";
+        size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
+        packets: "count or None" Ron("None"), "Packets of each sender; None is endless.";
+    }
+    FORWARD "Forward" "Frames arrive at a Nic and are forwarded (IPv4) out of another device." {
+        from: "device name" Required, "Nic at which frames arrive.";
+        to: "device name" Required, "Device they leave from.";
+        size: "size" Ron("\"60B\""), "Frame length without the frame check sequence.";
+        pps: "packet rate or None" Ron("None"), "Frames offered a second; None is as many as the ring takes.";
+        packets: "count or None" Ron("None"), "Frames; None is endless.";
+    }
+    QUIESCENT "Quiescent" "Stop when nothing is left to do." {
+        limit: "time" Required, "Stop at this time if that never happens.";
+    }
+    MEASURE "Measure" "A measurement in steady state, repeated with several seeds." {
+        warmup: "time" Ron("\"2ms\""), "Time before counters start.";
+        window: "time" Required, "Length of the measured window.";
+        seeds: "1 to 10000" Ron("1"), "Runs, with the seeds 0 to this less one.";
+    }
+    SWEEP "Sweep" "Short names of the two most usual axes." {
+        threads: "list of `cpus` values" Computed("not swept"), "Sets `cpus` of every Pktgen and Paced load.";
+        variant: "list of variants" Computed("not swept"), "Sets `kernel.lockless`.";
+    }
+    AXIS "Axis" "An axis of a sweep in its general form." {
+        path: "text" Required, "Which field, as for --set: `hosts[0].workloads[0].size`, or `threads`, `variant`.";
+        values: "list" Required, "The values it takes, as they would stand in the file.";
+    }
+    EXPECT "Expect" "What a test judges; a run only prints it." {
+        violations: "Forbid, Allow, Require([..])" Ron("Forbid"), "Broken laws: none may occur, any may, or each of these must.";
+        metrics: "list of Bound" Ron("[]"), "Bounds on results.";
+    }
+    BOUND "Bound" "A bound on one metric." {
+        metric: "metric name" Required, "Which metric.";
+        min: "number or quantity" Computed("none"), "Smallest value allowed.";
+        max: "number or quantity" Computed("none"), "Largest value allowed.";
+    }
+    PROFILE "Profile" "A machine profile: a file of its own." {
+        name: "text" Required, "Name of the profile.";
+        arch: "arm64, x86_64" Required, "Instruction set.";
+        memory: "weak, tso" Required, "Memory model.";
+        store_buffer: "on, off" Ron("on"), "Whether CPUs have store buffers.";
+        topology: "Topology" Required, "Shape.";
+        values: "map of parameter to Value" Required, "Every parameter, each with its provenance.";
+    }
+    TOPOLOGY "Topology" "Each number counts the parts in one part of the level above." {
+        sockets: "count" Ron("1"), "Sockets.";
+        dies: "count" Ron("1"), "Dies in a socket.";
+        clusters: "count" Ron("1"), "Clusters in a die.";
+        cores: "count" Required, "Cores in a cluster.";
+        smt: "count" Ron("1"), "Hardware threads in a core.";
+    }
+    VALUE "Value" "A parameter's value and where it comes from: `source` and `range`, or `fitted`, or all." {
+        value: "by parameter" Required, "The value.";
+        source: "text" Computed("none"), "Where it was read, measured or derived; ids such as H140 are rows of the hardware table.";
+        range: "(low, high)" Computed("none; needed with `source`"), "What the source, or the fit, leaves open.";
+        fitted: "row id" Computed("none"), "Published row to which it was fitted; that row is then no prediction.";
+        note: "text" Computed("none"), "What else a reader should know.";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every default is RON, so reading it never fails later.
+    #[test]
+    fn defaults_parse() {
+        for field in STRUCTS.iter().flat_map(|s| s.fields) {
+            if let Fallback::Ron(text) = field.default {
+                assert!(
+                    crate::parse::parse(text, 0).is_ok(),
+                    "{}: {text}",
+                    field.name
+                );
+            }
+        }
+    }
+}
