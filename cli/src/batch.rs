@@ -52,7 +52,10 @@ pub fn run<T: Send>(
     keep: impl Fn(&Job, Outcome) -> T + Sync,
 ) -> Result<Batch<T>, Stop> {
     let bar = progress(session, jobs.len());
-    let (runner, interrupted) = (session.runner, session.interrupted);
+    let (runner, interrupted) = (session.runner, &session.interrupted);
+    if jobs.len() > 1 {
+        (session.catch_interrupts)(interrupted);
+    }
     let one = |job: &Job| -> Option<Result<T, String>> {
         if interrupted.load(Ordering::Relaxed) {
             return None;

@@ -46,7 +46,15 @@ impl Facts {
         let mut laws: Vec<Law> = outcome.violations.iter().map(|v| v.law).collect();
         laws.sort_unstable();
         laws.dedup();
-        Facts { seed, laws, values: expect.metrics.iter().map(|bound| bound.judge(&outcome.metrics)).collect() }
+        Facts {
+            seed,
+            laws,
+            values: expect
+                .metrics
+                .iter()
+                .map(|bound| bound.judge(&outcome.metrics))
+                .collect(),
+        }
     }
 }
 
@@ -70,9 +78,20 @@ pub fn bounds(expect: &Expect, runs: &[Facts]) -> Vec<Miss> {
             (None, Some(max)) => format!("at most {}", number(max)),
             (None, None) => "a number".to_owned(),
         };
-        let among = if runs.len() > 1 { format!(" in {} of {} runs", out.len(), runs.len()) } else { String::new() };
-        let text = format!("{} is {}{among}, expected {wanted}", bound.metric, number(first.values[i].0));
-        Some(Miss { text, seed: first.seed })
+        let among = if runs.len() > 1 {
+            format!(" in {} of {} runs", out.len(), runs.len())
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "{} is {}{among}, expected {wanted}",
+            bound.metric,
+            number(first.values[i].0)
+        );
+        Some(Miss {
+            text,
+            seed: first.seed,
+        })
     };
     expect.metrics.iter().enumerate().filter_map(miss).collect()
 }
@@ -129,19 +148,39 @@ mod tests {
     use super::*;
 
     fn facts(seed: u64, laws: &[Law], value: f64) -> Facts {
-        Facts { seed, laws: laws.to_vec(), values: vec![(value, (2.0..=3.0).contains(&value))] }
+        Facts {
+            seed,
+            laws: laws.to_vec(),
+            values: vec![(value, (2.0..=3.0).contains(&value))],
+        }
     }
 
     fn expect(violations: Violations) -> Expect {
-        let bound = Bound { metric: "hitm".into(), min: Some(2.0), max: Some(3.0) };
-        Expect { violations, metrics: vec![bound] }
+        let bound = Bound {
+            metric: "hitm".into(),
+            min: Some(2.0),
+            max: Some(3.0),
+        };
+        Expect {
+            violations,
+            metrics: vec![bound],
+        }
     }
 
     /// Every run must keep a bound; the first that does not is named.
     #[test]
     fn a_bound_that_fails_names_a_seed() {
-        let misses = bounds(&expect(Violations::Forbid), &[facts(4, &[], 2.5), facts(5, &[], 1.5)]);
-        assert_eq!(misses, [Miss { text: "hitm is 1.5 in 1 of 2 runs, expected 2 to 3".into(), seed: 5 }]);
+        let misses = bounds(
+            &expect(Violations::Forbid),
+            &[facts(4, &[], 2.5), facts(5, &[], 1.5)],
+        );
+        assert_eq!(
+            misses,
+            [Miss {
+                text: "hitm is 1.5 in 1 of 2 runs, expected 2 to 3".into(),
+                seed: 5
+            }]
+        );
         assert!(bounds(&expect(Violations::Forbid), &[facts(4, &[], 2.5)]).is_empty());
     }
 

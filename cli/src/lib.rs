@@ -32,8 +32,8 @@ use exit::{Exit, Stop};
 use session::{Look, Session};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 
 /// The program: reads the process's arguments, runs the command, gives its exit code.
 ///
@@ -44,17 +44,16 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error).into(),
     };
-    let interrupted = Arc::new(AtomicBool::new(false));
-    catch_interrupts(&cli.command, &interrupted);
     let mut session = Session {
-        out: Box::new(BufWriter::new(std::io::stdout().lock())),
+        out: Box::new(BufWriter::new(std::io::stdout())),
         err: Box::new(std::io::stderr()),
         look: look(&cli, &|name| {
             std::env::var_os(name).is_some_and(|v| !v.is_empty())
         }),
         registry: &registry,
         runner: &sim_core::world::run,
-        interrupted: &interrupted,
+        interrupted: Arc::default(),
+        catch_interrupts,
     };
     crash::guarded(|| main_in(&mut session, cli.command))
         .unwrap_or_else(|panic| {
@@ -142,25 +141,19 @@ fn look(cli: &Cli, set: &dyn Fn(&str) -> bool) -> Look {
     }
 }
 
-/// The first Ctrl-C lets a batch end at its next run, the second ends the process at once. Commands
-/// that make one run, or own the terminal, keep the ordinary meaning.
-fn catch_interrupts(command: &Command, interrupted: &Arc<AtomicBool>) {
-    let batch = match command {
-        Command::Run(run) => run.seeds.is_some(),
-        Command::Repro(_) | Command::Test(_) => true,
-        Command::Check(_) | Command::List(_) | Command::View(_) => false,
-    };
-    if batch {
-        // In this order: the shutdown looks at the flag before this very signal sets it. Where
-        // handlers cannot be installed, Ctrl-C just ends the process.
-        let sigint = signal_hook::consts::SIGINT;
+/// From now on the first Ctrl-C lets a batch end at its next run, and the second ends the process at
+/// once. Where handlers cannot be installed, Ctrl-C keeps its ordinary meaning.
+fn catch_interrupts(interrupted: &Arc<AtomicBool>) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // In this order: the shutdown must look at the flag before this very signal sets it.
         let _ = signal_hook::flag::register_conditional_shutdown(
-            sigint,
+            signal_hook::consts::SIGINT,
             Exit::Interrupted as i32,
-            interrupted.clone(),
+            Arc::clone(interrupted),
         );
-        let _ = signal_hook::flag::register(sigint, interrupted.clone());
-    }
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(interrupted));
+    });
 }
 
 #[cfg(test)]

@@ -6,7 +6,12 @@ use std::path::Path;
 
 /// Name and question of every scenario that ships with the program.
 pub fn builtins() -> impl Iterator<Item = (&'static str, &'static str)> {
-    library::names().map(|name| (name, library::question(library::text(name).unwrap_or_default())))
+    library::names().map(|name| {
+        (
+            name,
+            library::question(library::text(name).unwrap_or_default()),
+        )
+    })
 }
 
 /// The built-in scenario that `file` names, with or without `.ron`.
@@ -17,7 +22,12 @@ fn builtin(file: &str) -> Option<&'static str> {
 
 /// Name and first line of every machine profile that scenarios may name.
 pub fn machines(registry: &Registry) -> impl Iterator<Item = (&'static str, &'static str)> {
-    registry.profile_names().map(|name| (name, library::question(registry.profile_text(name).unwrap_or_default())))
+    registry.profile_names().map(|name| {
+        (
+            name,
+            library::question(registry.profile_text(name).unwrap_or_default()),
+        )
+    })
 }
 
 /// Ids of the published rows that the machine profile called `name` says it was fitted to.
@@ -25,7 +35,9 @@ pub fn machines(registry: &Registry) -> impl Iterator<Item = (&'static str, &'st
 /// # Errors
 /// If there is no such profile, or it is invalid.
 pub fn fitted_rows(registry: &Registry, name: &str) -> Result<Vec<String>, String> {
-    let text = registry.profile_text(name).ok_or_else(|| format!("there is no machine profile {name}"))?;
+    let text = registry
+        .profile_text(name)
+        .ok_or_else(|| format!("there is no machine profile {name}"))?;
     let file = ProfileFile::parse(name, text).map_err(|rejected| rejected.to_string())?;
     Ok(file.fitted_rows().into_iter().map(str::to_owned).collect())
 }
@@ -42,7 +54,11 @@ pub enum Problem {
 ///
 /// # Errors
 /// If there is neither, or it has errors.
-pub fn load(registry: &Registry, file: &str, set: &[(String, String)]) -> Result<Scenario, Problem> {
+pub fn load(
+    registry: &Registry,
+    file: &str,
+    set: &[(String, String)],
+) -> Result<Scenario, Problem> {
     let path = Path::new(file);
     let loader = loader(registry, set)?;
     let loaded = match builtin(file) {
@@ -57,9 +73,19 @@ pub fn load(registry: &Registry, file: &str, set: &[(String, String)]) -> Result
 ///
 /// # Errors
 /// If there is none, or the overrides do not fit it.
-pub fn load_builtin(registry: &Registry, name: &str, set: &[(String, String)]) -> Result<Scenario, Box<Rejected>> {
-    let loader = set.iter().try_fold(Loader::new(registry), |loader, (path, value)| loader.set(path, value));
-    loader.and_then(|loader| loader.load_library(name)).map_err(Box::new)
+pub fn load_builtin(
+    registry: &Registry,
+    name: &str,
+    set: &[(String, String)],
+) -> Result<Scenario, Box<Rejected>> {
+    let loader = set
+        .iter()
+        .try_fold(Loader::new(registry), |loader, (path, value)| {
+            loader.set(path, value)
+        });
+    loader
+        .and_then(|loader| loader.load_library(name))
+        .map_err(Box::new)
 }
 
 fn loader<'r>(registry: &'r Registry, set: &[(String, String)]) -> Result<Loader<'r>, Problem> {
@@ -78,8 +104,12 @@ fn missing(path: &Path) -> String {
         );
     }
     let name = path.to_string_lossy();
- let near = library::names().min_by_key(|known| distance(known, &name)).filter(|known| distance(known, &name) <= 3);
-    let hint = near.map_or("`skbsim list` shows the built-in ones".to_owned(), |near| format!("did you mean `{near}`?"));
+    let near = library::names()
+        .min_by_key(|known| distance(known, &name))
+        .filter(|known| distance(known, &name) <= 3);
+    let hint = near.map_or("`skbsim list` shows the built-in ones".to_owned(), |near| {
+        format!("did you mean `{near}`?")
+    });
     format!("error: {shown} is neither a file nor a built-in scenario; {hint}")
 }
 

@@ -113,7 +113,9 @@ fn chunk(reader: &mut Reader<'_>, i: usize, entry: &Entry) -> Result<Vec<Record>
     }
     let count = reader.u32("chunk")? as usize;
     if reader.u32("chunk")? != 0 {
-        return Err(format!("chunk {i} is damaged: its head is not zero where it must be"));
+        return Err(format!(
+            "chunk {i} is damaged: its head is not zero where it must be"
+        ));
     }
     if count == 0 || count > CHUNK || count as u64 != entry.records {
         return Err(format!(

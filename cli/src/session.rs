@@ -7,6 +7,7 @@ use crate::library::{Registry, Scenario};
 use sim_core::config::Config;
 use sim_core::world::{Options, Outcome};
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs one configuration; [`sim_core::world::run`] outside of tests.
@@ -25,7 +26,10 @@ pub struct Session<'a> {
     /// Who runs simulations.
     pub runner: &'a Runner,
     /// Set when the user pressed Ctrl-C.
-    pub interrupted: &'a AtomicBool,
+    pub interrupted: Arc<AtomicBool>,
+    /// Makes Ctrl-C set [`Session::interrupted`]; called before a batch, since only a batch has
+    /// something to keep.
+    pub catch_interrupts: fn(&Arc<AtomicBool>),
 }
 
 /// What the outputs look like.

@@ -1,5 +1,10 @@
 //! Hand-made configurations and outcomes for tests of this crate.
 
+use crate::args::Cli;
+use crate::exit::Exit;
+use crate::library::Registry;
+use crate::session::{Look, Runner, Session};
+use clap::Parser;
 use hdrhistogram::Histogram;
 use sim_core::config::*;
 use sim_core::engine::StopReason;
@@ -10,6 +15,7 @@ use sim_core::trace::{Kind, LineName, Names, Record, Recording, WordName};
 use sim_core::violation::{Law, Violation};
 use sim_core::world::{Options, Outcome};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Two senders on a lockless pfifo_fast of a dummy device.
 pub fn config() -> Config {
@@ -227,4 +233,51 @@ pub fn recording() -> Recording {
         end: 10_000_000_000,
         command: "skbsim run two.ron --seed 7".into(),
     }
+}
+
+/// What a command line printed and how it ended, with a fake simulator.
+pub struct Ran {
+    /// How it ended.
+    pub exit: Exit,
+    /// stdout.
+    pub out: String,
+    /// stderr.
+    pub err: String,
+}
+
+/// Runs a command line with [`runner`].
+pub fn skbsim(line: &str) -> Ran {
+    skbsim_with(line, &runner, false)
+}
+
+/// Runs a command line with this simulator, interrupted from the start or not.
+pub fn skbsim_with(line: &str, runner: &Runner, interrupted: bool) -> Ran {
+    let cli =
+        Cli::try_parse_from(format!("skbsim {line}").split_whitespace()).expect("valid usage");
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut session = Session {
+        out: Box::new(&mut out),
+        err: Box::new(&mut err),
+        look: Look::default(),
+        registry: &Registry::new(),
+        runner,
+        interrupted: Arc::new(AtomicBool::new(interrupted)),
+        catch_interrupts: |_| (),
+    };
+    let exit = crate::main_in(&mut session, cli.command);
+    drop(session);
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Ran {
+        exit,
+        out: text(out),
+        err: text(err),
+    }
+}
+
+/// An empty directory of this test's own, below the build directory.
+pub fn directory(name: &str) -> std::path::PathBuf {
+    let path = std::env::temp_dir().join(format!("skbsim-cli-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a temporary directory");
+    path
 }

@@ -52,9 +52,15 @@ struct Message<'a> {
 fn lines(file: &str, problem: &Problem) -> String {
     let line = |m: Message<'_>| serde_json::to_string(&m).expect("plain data becomes JSON") + "\n";
     match problem {
-        Problem::Missing(message) => {
-            line(Message { file, line: None, column: None, code: None, path: None, message, help: None })
-        }
+        Problem::Missing(message) => line(Message {
+            file,
+            line: None,
+            column: None,
+            code: None,
+            path: None,
+            message,
+            help: None,
+        }),
         Problem::Rejected(rejected) => {
             let one = |p: &scenarios::Problem| {
                 line(Message {
@@ -69,5 +75,50 @@ fn lines(file: &str, problem: &Problem) -> String {
             };
             rejected.problems.iter().map(one).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{directory, skbsim};
+
+    /// All problems of all files, and the good files are named too.
+    #[test]
+    fn every_problem_of_every_file() {
+        let path = directory("check").join("bad.ron");
+        std::fs::write(&path, "(version: 1, nam: \"x\", hosts: [])").expect("writable");
+        let ran = skbsim(&format!(
+            "check lockless-table {} nowhere.ron",
+            path.display()
+        ));
+        assert_eq!(ran.exit, Exit::Invalid);
+        assert!(
+            ran.out.starts_with("lockless-table: ok (30 points)\n"),
+            "{}",
+            ran.out
+        );
+        assert!(
+            ran.out.contains("nam") && ran.out.ends_with("2 of 3 files invalid\n"),
+            "{}",
+            ran.out
+        );
+    }
+
+    #[test]
+    fn editors_get_a_line_a_problem() {
+        let path = directory("editors").join("bad.ron");
+        std::fs::write(&path, "(version: 1,\n nam: \"x\", hosts: [])").expect("writable");
+        let ran = skbsim(&format!("check --message-format json {}", path.display()));
+        let problems: Vec<serde_json::Value> = ran
+            .out
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        assert!(
+            problems.iter().any(|p| p["line"] == 2 && p["column"] == 2),
+            "{}",
+            ran.out
+        );
     }
 }

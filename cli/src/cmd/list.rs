@@ -31,10 +31,15 @@ pub fn run(session: &mut Session<'_>, args: &List) -> Result<Exit, Stop> {
         about: about.to_owned(),
     };
     let all = Everything {
-        scenarios: library::builtins().map(|(name, about)| entry(name, about)).collect(),
+        scenarios: library::builtins()
+            .map(|(name, about)| entry(name, about))
+            .collect(),
         machines: library::machines(session.registry)
-            .map(|(name, about)| entry(name, about)).collect(),
-        variants: session.registry.variant_names()
+            .map(|(name, about)| entry(name, about))
+            .collect(),
+        variants: session
+            .registry
+            .variant_names()
             .map(|name| entry(name, about_variant(name)))
             .collect(),
         experiments: super::repro::EXPERIMENTS
@@ -90,5 +95,37 @@ fn about_variant(name: &str) -> &'static str {
         "set2" => "patch set 2: v1 and the bypass",
         "set3" => "patch set 3: set 2, no seqcount, return code checked, retry optimised",
         _ => "registered by this program",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::skbsim;
+
+    #[test]
+    fn everything_has_a_name_and_a_meaning() {
+        let ran = skbsim("list --format json");
+        let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        for part in ["scenarios", "machines", "variants", "experiments"] {
+            let entries = value["data"][part].as_array().expect(part);
+            assert!(!entries.is_empty(), "{part}");
+            assert!(
+                entries.iter().all(|e| e["name"] != "" && e["about"] != ""),
+                "{part}: {entries:?}"
+            );
+            assert!(
+                entries
+                    .iter()
+                    .all(|e| e["about"] != "registered by this program"),
+                "{part}"
+            );
+        }
+        let text = skbsim("list").out;
+        assert!(
+            text.contains("  lockless-stuck")
+                && text.contains("  kunpeng-920")
+                && text.contains("  set3"),
+            "{text}"
+        );
     }
 }

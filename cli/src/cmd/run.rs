@@ -150,15 +150,7 @@ fn exit_of(violated: bool, missed: bool, limited: bool) -> Exit {
 
 /// Bounds of the scenario that this one run does not meet.
 fn misses_of(scenario: &Scenario, seed: u64, outcome: &Outcome) -> Vec<String> {
-    let values = bounded(scenario)
-        .iter()
-        .map(|name| expect::metric(&outcome.metrics, name))
-        .collect();
-    let facts = expect::Facts {
-        seed,
-        laws: vec![],
-        values,
-    };
+    let facts = expect::Facts::of(seed, scenario.expect(), outcome);
     expect::bounds(scenario.expect(), &[facts])
         .into_iter()
         .map(|miss| miss.text)
@@ -336,7 +328,7 @@ fn text(
     let (a, b) = (sweep.seeds.start, sweep.seeds.end);
     let mut text = format!(
         "scenario  {}   {} points   seeds {a}..{b}\n\n",
-        scenario.name,
+        scenario.name(),
         rows.len()
     );
     text += &seeds::sweep(&rows);
@@ -359,4 +351,172 @@ fn text(
         "replay {what} {}\n",
         sweep.again(i, &again).run(run.map_or(a, |r| r.seed))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{directory, skbsim, skbsim_with};
+
+    /// The same bytes whatever the number of threads: text, JSON, and sweeps.
+    #[test]
+    fn threads_do_not_change_a_byte() {
+        for line in [
+            "run lockless-stuck --seeds 0..97",
+            "run lockless-stuck --seeds 0..97 --format json",
+            "run lockless-table",
+        ] {
+            let one = skbsim(&format!("{line} -j 1"));
+            for threads in [2, 3, 8] {
+                let many = skbsim(&format!("{line} -j {threads}"));
+                assert_eq!(many.out, one.out, "{line} -j {threads}");
+                assert_eq!(many.exit, Exit::Violation);
+            }
+        }
+    }
+
+    #[test]
+    fn a_finding_decides_the_exit_code() {
+        assert_eq!(skbsim("run lockless-stuck --seed 1").exit, Exit::Violation);
+        assert_eq!(skbsim("run lockless-stuck --seed 2").exit, Exit::Ok);
+        assert_eq!(exit_of(true, true, true), Exit::Violation);
+        assert_eq!(exit_of(false, true, true), Exit::Failed);
+        assert_eq!(exit_of(false, false, true), Exit::Limit);
+    }
+
+    /// A bound that one run misses fails that run, whatever the scenario says about violations.
+    #[test]
+    fn a_missed_bound_fails() {
+        let bound = "--set expect=(metrics:[(metric:\"pps\",max:5)])";
+        let ran = skbsim(&format!("run lockless-stuck --seed 2 {bound}"));
+        assert_eq!(ran.exit, Exit::Failed);
+        assert!(
+            ran.out
+                .contains("NOT MET pps is 4580700, expected at most 5"),
+            "{}",
+            ran.out
+        );
+    }
+
+    #[test]
+    fn an_empty_range_is_nothing_to_do() {
+        let ran = skbsim("run lockless-stuck --seeds 5..5");
+        assert_eq!(ran.exit, Exit::Nothing);
+        assert!(ran.err.contains("half-open"), "{}", ran.err);
+    }
+
+    #[test]
+    fn unknown_scenarios_get_the_nearest_name() {
+        let ran = skbsim("run lockless-stick");
+        assert_eq!((ran.exit, ran.out.as_str()), (Exit::Invalid, ""));
+        assert!(
+            ran.err.contains("did you mean `lockless-stuck`?"),
+            "{}",
+            ran.err
+        );
+    }
+
+    #[test]
+    fn invalid_overrides_are_told_with_their_place() {
+        let ran = skbsim("run lockless-stuck --set kernel.lockless=v9");
+        assert_eq!(ran.exit, Exit::Invalid);
+        assert!(ran.err.contains("v9"), "{}", ran.err);
+    }
+
+    /// A crash of the simulator is told once, with the command that repeats it; the first seed in
+    /// order, whichever thread was first.
+    #[test]
+    fn a_crash_names_the_seed() {
+        let crash = |config: &Config, options: &Options| match options.seed {
+            30 | 40 => panic!("time runs backwards"),
+            _ => crate::testing::runner(config, options),
+        };
+        let ran = skbsim_with(
+            "run lockless-stuck --seeds 0..64 -j 4 --set variant=v5",
+            &crash,
+            false,
+        );
+        assert_eq!((ran.exit, ran.out.as_str()), (Exit::Internal, ""));
+        assert!(
+            ran.err
+                .contains("replay: skbsim run lockless-stuck --seed 30 --set variant=v5"),
+            "{}",
+            ran.err
+        );
+    }
+
+    #[test]
+    fn an_interrupted_batch_says_how_far_it_came() {
+        let ran = skbsim_with(
+            "run lockless-stuck --seeds 0..64",
+            &crate::testing::runner,
+            true,
+        );
+        assert_eq!(ran.exit, Exit::Interrupted);
+        assert_eq!(ran.err, "interrupted: 0 of 64 runs finished\n");
+        assert!(ran.out.contains("seeds run 0"), "{}", ran.out);
+    }
+
+    /// The replay line of a sweep's cell leads to that cell and nothing else.
+    #[test]
+    fn a_cell_of_a_sweep_can_be_replayed() {
+        let sweep = skbsim("run lockless-table --seeds 1..2");
+        let line = sweep
+            .out
+            .lines()
+            .last()
+            .and_then(|l| l.split_once("skbsim "))
+            .expect("a replay line")
+            .1;
+        let cell = skbsim(&line.replace('\'', ""));
+        assert!(
+            cell.out.contains("lockless v0   16 CPUs") && cell.out.contains("seed 1\n"),
+            "{line}\n{}",
+            cell.out
+        );
+    }
+
+    #[test]
+    fn a_trace_of_a_sweep_is_refused_with_a_choice() {
+        let ran = skbsim("run lockless-table --trace t");
+        assert_eq!(ran.exit, Exit::Usage);
+        assert!(
+            ran.err
+                .contains("--set 'sweep=[]' --set threads=1 --set variant=v0"),
+            "{}",
+            ran.err
+        );
+    }
+
+    #[test]
+    fn a_recording_can_be_viewed_and_a_damaged_one_not() {
+        let path = directory("trace").join("t.skbtrace");
+        let shown = path.display();
+        let ran = skbsim(&format!("run lockless-stuck --seed 2 --trace {shown}"));
+        assert!(ran.out.contains("wrote"), "{}", ran.out);
+        let view = skbsim(&format!("view {shown}"));
+        assert_eq!(
+            (view.exit, view.out.lines().count()),
+            (Exit::Ok, 40),
+            "{}",
+            view.err
+        );
+        let mut bytes = std::fs::read(&path).expect("written");
+        bytes[900] ^= 1;
+        std::fs::write(&path, bytes).expect("writable");
+        assert_eq!(skbsim(&format!("view {shown}")).exit, Exit::Recording);
+    }
+
+    /// Printed, not run: a simulator that panics is not asked.
+    #[test]
+    fn the_effective_scenario_is_only_printed() {
+        let line = "run lockless-stuck --effective --set variant=v5";
+        let ran = skbsim_with(line, &|_, _| panic!("not asked"), false);
+        assert_eq!(ran.exit, Exit::Ok);
+        assert!(
+            ran.out.contains("lockless: v5") && ran.out.contains("clone_skb: 0"),
+            "{}",
+            ran.out
+        );
+    }
 }

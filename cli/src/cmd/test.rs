@@ -233,3 +233,90 @@ fn walk(directory: &Path, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{directory, skbsim};
+
+    fn scenario(expect: &str) -> String {
+        format!(
+            "(version: 1, name: \"t\", machine: \"kunpeng-920\", hosts: [(name: \"h0\", \
+             devices: [(name: \"d0\")], workloads: [Pktgen(dev: \"d0\", mode: QueueXmit, cpus: 2, packets: 4)])], \
+             stop: Quiescent(limit: \"1ms\"), expect: ({expect}))"
+        )
+    }
+
+    /// Regressions come first, every file once, each failure with its replay line.
+    #[test]
+    fn regressions_first_and_failures_with_a_replay_line() {
+        let root = directory("test");
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().expect("below root")).expect("writable");
+            std::fs::write(path, text).expect("writable");
+        };
+        write("a.ron", &scenario("violations: Allow"));
+        write("b.ron", &scenario("violations: Forbid"));
+        write(
+            "sub/regressions/z.ron",
+            &scenario("violations: Require([PacketStuck])"),
+        );
+        write("sub/broken.ron", "(version: 1, hosts: 7)");
+        write("machines/m.ron", "(hosts: 1)");
+        write("notes.ron", "(nothing: 1)");
+        let junit = root.join("out.xml");
+        let ran = skbsim(&format!(
+            "test {} --seeds 0..4 --junit {}",
+            root.display(),
+            junit.display()
+        ));
+        assert_eq!(ran.exit, Exit::Failed);
+        let out = ran.out.replace(&root.display().to_string(), "DIR");
+        let lines: Vec<&str> = out.lines().collect();
+        assert_eq!(
+            lines[0],
+            "PASS DIR/sub/regressions/z.ron  (4 seeds, 4,580,650 pps)"
+        );
+        assert_eq!(lines[1], "PASS DIR/a.ron  (4 seeds, 4,580,650 pps)");
+        assert_eq!(lines[2], "FAIL DIR/b.ron  (4 seeds, 4,580,650 pps)");
+        assert_eq!(lines[3], "  PacketStuck in 2 of 4 runs, expected none");
+        assert_eq!(lines[4], "    replay: skbsim run DIR/b.ron --seed 1");
+        assert_eq!(lines[5], "FAIL DIR/sub/broken.ron");
+        assert_eq!(lines.last(), Some(&"2 passed, 2 failed"));
+        let xml = std::fs::read_to_string(junit).expect("written");
+        assert!(
+            xml.contains("tests=\"4\"") && xml.contains("failures=\"2\""),
+            "{xml}"
+        );
+    }
+
+    #[test]
+    fn a_file_brings_its_regressions() {
+        let root = directory("beside");
+        std::fs::create_dir_all(root.join("regressions")).expect("writable");
+        std::fs::write(root.join("a.ron"), scenario("violations: Allow")).expect("writable");
+        std::fs::write(
+            root.join("regressions/r.ron"),
+            scenario("violations: Allow"),
+        )
+        .expect("writable");
+        let ran = skbsim(&format!("test {}/a.ron", root.display()));
+        assert!(ran.out.ends_with("2 passed, 0 failed\n"), "{}", ran.out);
+        assert!(
+            ran.out
+                .starts_with(&format!("PASS {}/regressions/r.ron", root.display())),
+            "{}",
+            ran.out
+        );
+    }
+
+    #[test]
+    fn no_scenario_is_nothing_to_do() {
+        assert_eq!(
+            skbsim(&format!("test {}", directory("none").display())).exit,
+            Exit::Nothing
+        );
+        assert_eq!(skbsim("test no/such/file.ron").exit, Exit::Failed);
+    }
+}

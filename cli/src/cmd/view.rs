@@ -107,3 +107,29 @@ fn simulate(session: &mut Session<'_>, args: &View) -> Result<Recording, Stop> {
         ..recording
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::skbsim;
+
+    /// Without a terminal one screen is printed, so that the output can be kept or compared.
+    #[test]
+    fn without_a_terminal_one_screen() {
+        let ran = skbsim("view lockless-stuck --seed 7 --at 12.5ns --ascii");
+        assert_eq!((ran.exit, ran.out.lines().count()), (Exit::Ok, 40));
+        assert!(ran.out.lines().all(|line| line.chars().count() <= 120));
+    }
+
+    #[test]
+    fn what_cannot_be_viewed_says_why() {
+        let ran = skbsim("view lockless-table");
+        assert_eq!(ran.exit, Exit::Usage);
+        assert!(ran.err.contains("sweep=[]"), "{}", ran.err);
+        assert!(
+            skbsim("view lockless-stuck --at 20ms")
+                .err
+                .contains("after the end")
+        );
+    }
+}

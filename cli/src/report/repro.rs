@@ -166,11 +166,35 @@ fn cell(row: &Judged) -> String {
     };
     let percent = row.unit == "percent";
     match (row.simulated, row.error_pct()) {
-        (Some(simulated), _) if percent => format!("{:+}%  {simulated:+.1}%{mark}", row.published),
-        (Some(simulated), Some(error)) => {
-            format!("{}  {simulated:.2} {error:+5.1}%{mark}", row.published)
+        (Some(simulated), _) if percent => {
+            format!("{:+}%  {}%{mark}", row.published, signed(simulated))
         }
-        _ => format!("{}  - ", row.published),
+        (Some(simulated), Some(error)) => {
+            format!(
+                "{}  {simulated:.2} {:>5}%{mark}",
+                printed(row),
+                signed(error)
+            )
+        }
+        _ => format!("{}  - ", printed(row)),
+    }
+}
+
+/// The published number as it was printed: rates with at least one decimal.
+fn printed(row: &Judged) -> String {
+    match row.unit.as_str() {
+        "Mpps" if row.published.fract() == 0.0 => format!("{:.1}", row.published),
+        _ => row.published.to_string(),
+    }
+}
+
+/// One decimal and a sign, but never a negative zero.
+fn signed(value: f64) -> String {
+    let text = format!("{value:+.1}");
+    if text == "-0.0" {
+        "+0.0".to_owned()
+    } else {
+        text
     }
 }
 
@@ -192,12 +216,11 @@ fn row_list(rows: &[Judged]) -> String {
         table.row(vec![
             row.id.clone(),
             row.unit.clone(),
-            row.published.to_string(),
+            printed(row),
             number(row.simulated),
             number(row.spread),
-            row.error_pct()
-                .map_or("-".to_owned(), |e| format!("{e:+.1}{sign}")),
-            row.kind().to_owned(),
+            row.error_pct().map_or("-".to_owned(), |e| signed(e) + sign),
+            row.simulated.map_or("-", |_| row.kind()).to_owned(),
             match (row.usage, row.holds()) {
                 (Usage::Judge, Some(false)) => "judge OUT".to_owned(),
                 (Usage::Judge, _) => "judge".to_owned(),

@@ -33,8 +33,15 @@ impl Cell {
     /// The built-in scenario and the overrides that make this setup.
     fn scenario(self) -> (&'static str, Vec<(String, String)>) {
         let set = |path: &str, value: String| (path.to_owned(), value);
-        let chosen = |lockless: &str| vec![set("sweep", "[]".to_owned()), set("variant", lockless.to_owned())];
-        let with = |lockless, threads: u32| [chosen(lockless), vec![set("threads", threads.to_string())]].concat();
+        let chosen = |lockless: &str| {
+            vec![
+                set("sweep", "[]".to_owned()),
+                set("variant", lockless.to_owned()),
+            ]
+        };
+        let with = |lockless, threads: u32| {
+            [chosen(lockless), vec![set("threads", threads.to_string())]].concat()
+        };
         match self {
             Cell::Table(lockless, threads) => ("lockless-table", with(lockless, threads)),
             Cell::X86(lockless, threads) => ("netif-schedule-x86", with(lockless, threads)),
