@@ -244,6 +244,23 @@ impl<'s> App<'s> {
         }
     }
 
+    /// Columns that times need in a list: enough for the last one.
+    pub fn time_width(&self) -> usize {
+        self.time(self.trace.end).len().max(8)
+    }
+
+    /// Columns that CPU names need in a list.
+    pub fn cpu_width(&self) -> usize {
+        self.trace
+            .names
+            .cpus
+            .iter()
+            .map(String::len)
+            .max()
+            .unwrap_or(0)
+            .clamp(4, 10)
+    }
+
     /// The unit of [`App::time`].
     pub fn time_unit(&self) -> &'static str {
         match self.time_format {

@@ -32,7 +32,7 @@ impl Geometry {
         let margin = match width {
             120.. => 24,
             100.. => 20,
-            _ => 16,
+            _ => 18,
         };
         let tall = height >= 34;
         let mut overview = if tall { 2 } else { 1 };

@@ -12,11 +12,13 @@
 //! [`terminal`] is the only module that touches the terminal. [`testing`] drives all the others without one.
 //!
 //! ```
-//! use tui::{ViewOptions, screen_text, testing};
+//! use tui::{ViewOptions, screen_text, screen_text_after, testing};
 //!
 //! let run = testing::sample();
 //! let screen = screen_text(&run, &ViewOptions { at: Some(2_900_000), ..ViewOptions::default() }, 80, 24);
 //! assert!(screen.contains("trylock_fail d0:0 seqlock owner CPU0"));
+//! let packet = screen_text_after(&run, &ViewOptions::default(), "!!f", 80, 24);
+//! assert!(packet.contains("STILL QUEUED when the run ended"));
 //! ```
 
 pub mod app;
@@ -62,7 +64,22 @@ pub fn view(source: &dyn Source, options: ViewOptions) -> std::io::Result<()> {
 ///
 /// For output that is piped, and for tests.
 pub fn screen_text(source: &dyn Source, options: &ViewOptions, width: u16, height: u16) -> String {
-    let app = App::new(Trace::new(source), *options, (width, height));
+    screen_text_after(source, options, "", width, height)
+}
+
+/// The same, after some keys were pressed: `"4"` is the table of locks, `"!f"` the packet of the first finding.
+/// [`keymap::script`] says how special keys are written.
+pub fn screen_text_after(
+    source: &dyn Source,
+    options: &ViewOptions,
+    keys: &str,
+    width: u16,
+    height: u16,
+) -> String {
+    let mut app = App::new(Trace::new(source), *options, (width, height));
+    for key in keymap::script(keys) {
+        update::press(&mut app, key);
+    }
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     (&app).render(buffer.area, &mut buffer);
     text(&buffer)

@@ -1,7 +1,165 @@
-//! Linux by subsystem (skeleton).
+//! Linux by subsystem. File names follow the kernel tree; each function has the kernel's name and
+//! touches shared words in the kernel's order. Every touch is one await: count the awaits and you
+//! have counted the places where another CPU may get in.
+
+#[path = "core/mod.rs"]
+pub mod core;
 pub mod cost;
-pub mod sched {
-    //! Packet schedulers (skeleton).
-    pub mod user;
-}
+pub mod drivers;
+mod flow;
+pub(crate) mod forward;
+mod func;
+pub mod locking;
+pub mod netdev;
+pub mod sched;
+pub mod skb;
+pub mod slab;
+pub mod softirq;
 pub mod variant;
+
+pub use cost::Cost;
+pub use flow::Flow;
+pub use func::Func;
+
+use crate::config;
+use crate::machine::{self, FnSpan};
+use crate::trace::Kind;
+use crate::violation::Violation;
+use cost::CostTable;
+use drivers::nic::Nic;
+use locking::McsNodes;
+use netdev::{Driver, NetDevice, TxQueue};
+use sched::qdisc::Qdisc;
+use skb::{Skb, Skbs};
+use softirq::Softnet;
+use std::cell::{Cell, RefCell};
+use std::ops::Deref;
+
+/// Why an skb was dropped, as the trace says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Reason {
+    /// `SKB_DROP_REASON_QDISC_DROP`: the qdisc was full.
+    QdiscDrop,
+    /// The qdisc was deactivated.
+    QdiscDeactivated,
+    /// The device's queue was stopped and it has no qdisc.
+    TxQueueStopped,
+}
+
+impl Reason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: &'static [Reason] = &[Reason::QdiscDrop, Reason::QdiscDeactivated, Reason::TxQueueStopped];
+
+    /// The word in the trace.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::QdiscDrop => "QDISC_DROP",
+            Reason::QdiscDeactivated => "QDISC_DEACTIVATED",
+            Reason::TxQueueStopped => "DEV_READY",
+        }
+    }
+}
+
+/// A host's kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Toggles.
+    pub config: config::Kernel,
+    /// skbs.
+    pub skbs: Skbs,
+    pub(crate) costs: CostTable,
+    pub(crate) softnets: Vec<Softnet>,
+    pub(crate) mcs: Vec<McsNodes>,
+    pub(crate) devs: Vec<NetDevice>,
+    pub(crate) txqs: Vec<TxQueue>,
+    pub(crate) qdiscs: Vec<Qdisc>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) violations: RefCell<Vec<Violation>>,
+    pub(crate) first_device_event: u32,
+    /// skbs that senders hold a reference of.
+    pub(crate) held: Cell<u32>,
+}
+
+impl Kernel {
+    /// Device `i`.
+    pub fn dev(&self, i: usize) -> &NetDevice {
+        &self.devs[i]
+    }
+    /// Transmit queue `i`.
+    pub fn txq(&self, i: usize) -> &TxQueue {
+        &self.txqs[i]
+    }
+    /// Qdisc `i`.
+    pub fn qdisc(&self, i: usize) -> &Qdisc {
+        &self.qdiscs[i]
+    }
+    /// `softnet_data` of `cpu`.
+    pub fn softnet(&self, cpu: u16) -> &Softnet {
+        &self.softnets[usize::from(cpu)]
+    }
+    /// Sending context `i`.
+    pub fn flow(&self, i: u32) -> &Flow {
+        &self.flows[i as usize]
+    }
+    /// The NIC of device `dev`, if it is one.
+    pub fn nic(&self, dev: usize) -> Option<&Nic> {
+        match &self.devs.get(dev)?.driver {
+            Driver::Nic(nic) => Some(nic),
+            Driver::Dummy => None,
+        }
+    }
+    pub(crate) fn mcs(&self, cpu: u16) -> McsNodes {
+        self.mcs[usize::from(cpu)]
+    }
+    /// Engine id of the event of device `dev`.
+    pub(crate) fn device_event(&self, dev: usize) -> u32 {
+        self.first_device_event + dev as u32
+    }
+    /// Adds to a statistic.
+    #[inline(always)]
+    pub(crate) fn bump(&self, cell: &Cell<u64>, n: u64) {
+        cell.set(cell.get() + n);
+    }
+
+    /// `kfree_skb` of a packet that will not be sent.
+    pub(crate) async fn drop_skb(&self, cpu: Cpu<'_>, skb: Skb, reason: Reason) {
+        cpu.record(Kind::SkbDrop, self.skbs.id(skb), reason as u32);
+        self.skbs.put(cpu, skb).await;
+    }
+}
+
+/// The handle that kernel code takes first: a CPU's context and the kernel it runs.
+#[derive(Clone, Copy)]
+pub struct Cpu<'w> {
+    hw: machine::Cpu<'w>,
+    /// The kernel.
+    pub k: &'w Kernel,
+}
+
+impl<'w> Deref for Cpu<'w> {
+    type Target = machine::Cpu<'w>;
+    #[inline(always)]
+    fn deref(&self) -> &machine::Cpu<'w> {
+        &self.hw
+    }
+}
+
+impl<'w> Cpu<'w> {
+    /// Joins a context and a kernel.
+    pub fn new(hw: machine::Cpu<'w>, k: &'w Kernel) -> Cpu<'w> {
+        Cpu { hw, k }
+    }
+
+    /// Retires the instructions of `cost`.
+    #[inline(always)]
+    pub fn spend(self, cost: Cost) {
+        self.hw.insns(self.k.costs.get(cost));
+    }
+
+    /// Opens the span of a kernel function.
+    #[inline(always)]
+    pub fn enter(self, function: Func) -> FnSpan<'w> {
+        self.hw.span(function as u16)
+    }
+}

@@ -41,10 +41,7 @@ pub struct TopologySpec {
 impl TopologySpec {
     /// Number of logical CPUs.
     pub fn cpus(&self) -> u32 {
-        [self.sockets, self.dies, self.clusters, self.cores, self.smt]
-            .iter()
-            .map(|&n| u32::from(n))
-            .product()
+        [self.sockets, self.dies, self.clusters, self.cores, self.smt].iter().map(|&n| u32::from(n)).product()
     }
 }
 

@@ -1,3 +1,301 @@
-//! Hardware (skeleton).
+//! Hardware: CPUs, cache lines, store buffers, and what they cost. It does not know Linux.
+
+mod access;
 pub mod cost;
+pub mod counters;
+mod cpu;
 pub mod layout;
+mod line;
+pub mod memory;
+mod store_buffer;
+pub mod topology;
+
+pub use access::{Footprint, Order, Rmw};
+pub use cpu::{Cpu, FnSpan};
+
+use crate::engine::schedule::Schedule;
+use crate::engine::time::{Instant, Span};
+use crate::engine::{Class, Engine};
+use crate::trace::{Kind, Level, Sink};
+use cost::{Arch, MemoryModel, Param, Profile};
+use counters::{Reading, add};
+use cpu::{CpuState, Ctx};
+use line::{Coherence, Line};
+use memory::{Placement, Word};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use store_buffer::StoreBuffers;
+
+/// Costs in the form the accesses use them.
+#[derive(Debug)]
+pub struct Costs {
+    /// Picoseconds of a thousand instructions.
+    ps_per_kinsn: u64,
+    /// What a plain load's miss hides.
+    pub hide: Span,
+    /// Uncontended atomic.
+    pub rmw: Span,
+    /// `this_cpu_*` operation.
+    pub this_cpu: Span,
+    /// Full barrier.
+    pub mb: Span,
+    /// Store barrier.
+    pub wmb: Span,
+    /// From the ending write to the waiter's re-read.
+    pub spin_wake: Span,
+    /// One spin iteration.
+    pub spin_loop: Span,
+    /// Its instructions.
+    pub spin_insns: u64,
+    /// Clock read.
+    pub clock_read: Span,
+    /// Doorbell.
+    pub mmio: Span,
+    /// Indirect call.
+    pub indirect_call: Span,
+    /// Interrupt entry and exit.
+    pub irq_entry: Span,
+    /// Task switch.
+    pub context_switch: Span,
+    smt_gain: u64,
+    /// Plain stores wait in a buffer.
+    pub store_buffer: bool,
+    /// Stores become visible in order.
+    fifo_stores: bool,
+    /// Atomics wait for the store buffer.
+    rmw_drains: bool,
+    /// Non-returning atomics are posted.
+    posted_atomics: bool,
+    /// `smp_wmb` waits until earlier stores are visible.
+    wmb_waits: bool,
+}
+
+impl Costs {
+    fn new(p: &Profile) -> Costs {
+        let span = |param| Span::from_ps(p.get(param));
+        let arm = p.arch == Arch::Arm64;
+        Costs {
+            ps_per_kinsn: 1_000_000_000 / p.get(Param::InsnsPerUs).max(1),
+            hide: span(Param::Hide),
+            rmw: span(Param::Rmw),
+            this_cpu: span(Param::ThisCpu),
+            mb: span(Param::Mb),
+            wmb: span(Param::Wmb),
+            spin_wake: span(Param::SpinWake),
+            spin_loop: span(Param::SpinLoop),
+            spin_insns: p.get(Param::SpinInsns),
+            clock_read: span(Param::ClockRead),
+            mmio: span(Param::Mmio),
+            indirect_call: span(Param::IndirectCall),
+            irq_entry: span(Param::IrqEntry),
+            context_switch: span(Param::ContextSwitch),
+            smt_gain: if p.topology.smt > 1 { p.get(Param::SmtGain) } else { 0 },
+            store_buffer: p.store_buffer && p.memory != MemoryModel::Sc,
+            fifo_stores: p.memory != MemoryModel::Weak,
+            rmw_drains: !arm,
+            posted_atomics: arm && p.store_buffer,
+            wmb_waits: arm,
+        }
+    }
+
+    /// Time of `n` instructions without misses.
+    #[inline(always)]
+    fn insns(&self, n: u32) -> Span {
+        Span::from_ps(u64::from(n) * self.ps_per_kinsn / 1000)
+    }
+}
+
+/// A host's hardware and its contexts.
+pub struct Machine {
+    /// The engine, shared by all hosts of a world.
+    pub engine: Rc<Engine>,
+    trace: Rc<Sink>,
+    schedule: Rc<RefCell<dyn Schedule>>,
+    /// Costs.
+    pub costs: Costs,
+    coherence: Coherence,
+    lines: Vec<Line>,
+    line_of: Vec<u32>,
+    values: Vec<Cell<u64>>,
+    word_hitm: Vec<Cell<u64>>,
+    stores: StoreBuffers,
+    cpus: Vec<CpuState>,
+    ctxs: Vec<Ctx>,
+    /// Engine id of this machine's first context.
+    base: u32,
+    /// Engine id of the first-start event of this machine's first context.
+    starts: u32,
+    /// Number of this machine's first CPU in the trace.
+    first_cpu: u16,
+}
+
+/// Where a machine's contexts and CPUs lie among those of the world.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Engine id of its first context.
+    pub base: u32,
+    /// Engine id of its first first-start event.
+    pub starts: u32,
+    /// Number of its first CPU in the trace.
+    pub first_cpu: u16,
+}
+
+/// A context to be made: its CPU, level and (for tasks) index into the trace's task names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CtxSpec {
+    /// Logical CPU within the host.
+    pub cpu: u16,
+    /// Level.
+    pub level: Level,
+    /// Index of its name.
+    pub task: u32,
+}
+
+impl Machine {
+    /// Builds a machine. Each CPU named in `contexts` has one softirq and one hardirq context.
+    pub fn new(
+        profile: &Profile,
+        place: Place,
+        memory: Placement,
+        contexts: &[CtxSpec],
+        engine: Rc<Engine>,
+        trace: Rc<Sink>,
+        schedule: Rc<RefCell<dyn Schedule>>,
+    ) -> Machine {
+        let coherence = Coherence::new(profile);
+        let cpus = (0..coherence.topology.cpus() as u16).map(|c| CpuState::new(coherence.topology.core_of(c))).collect();
+        let machine = Machine {
+            engine,
+            trace,
+            schedule,
+            costs: Costs::new(profile),
+            lines: (0..memory.lines).map(|_| Line::default()).collect(),
+            word_hitm: memory.initial.iter().map(|_| Cell::new(0)).collect(),
+            values: memory.initial.into_iter().map(Cell::new).collect(),
+            line_of: memory.line_of,
+            stores: StoreBuffers::default(),
+            coherence,
+            cpus,
+            ctxs: contexts.iter().map(|c| Ctx::new(c.cpu, c.level, c.task)).collect(),
+            base: place.base,
+            starts: place.starts,
+            first_cpu: place.first_cpu,
+        };
+        for (i, c) in contexts.iter().enumerate().filter(|(_, c)| c.level == Level::Softirq) {
+            let hardirq = contexts.iter().position(|h| h.level == Level::Hardirq && h.cpu == c.cpu);
+            machine.set_irq_contexts(c.cpu, i as u32, hardirq.expect("a hardirq context a CPU") as u32);
+        }
+        machine
+    }
+
+    /// The handle of context number `ctx` of this machine.
+    pub fn cpu(&self, ctx: u32) -> Cpu<'_> {
+        let id = self.ctxs[ctx as usize].cpu;
+        Cpu { m: self, s: &self.cpus[usize::from(id)], ctx, id }
+    }
+
+    /// Number of logical CPUs.
+    pub fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// The shape of the machine.
+    pub fn topology(&self) -> &topology::Topology {
+        &self.coherence.topology
+    }
+
+    /// A work chunk of nominal length `work` on `cpu`, stretched by the schedule and by a busy
+    /// SMT sibling.
+    #[inline(always)]
+    fn work(&self, cpu: u16, work: Span) -> Span {
+        let work = self.schedule.borrow_mut().stretch(self.first_cpu + cpu, work);
+        if self.costs.smt_gain == 0 { work } else { self.shared_issue(cpu, work) }
+    }
+
+    /// Both threads busy: each runs at g / 2 of the core's rate alone. A spinning sibling takes
+    /// little: the other keeps min(1, g - 0.6).
+    /// Approximated: the sibling's state is looked at when a chunk starts, not all through it.
+    fn shared_issue(&self, cpu: u16, work: Span) -> Span {
+        let gain = self.costs.smt_gain;
+        let mut rate = 1000;
+        for sibling in self.coherence.topology.siblings(cpu) {
+            let s = &self.cpus[usize::from(sibling)];
+            if s.spinning.get() {
+                rate = rate.min(gain.saturating_sub(600).clamp(1, 1000));
+            } else if s.busy() {
+                rate = rate.min(gain / 2);
+            }
+        }
+        if rate == 1000 { work } else { Span::from_ps(work.ps() * 1000 / rate) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn record(&self, time: Instant, cpu: u16, kind: Kind, a: u32, b: u32) {
+        if self.trace.is_on() {
+            self.trace.push(time.ps(), self.first_cpu + cpu, kind, None, a, b);
+        }
+    }
+
+    /// The value of `word` with every issued store in it: for checks after a run and for setting up.
+    pub fn peek(&self, word: Word) -> u64 {
+        let line = self.line(word);
+        self.settle_line(line, Instant::NEVER);
+        self.values[word.0 as usize].get()
+    }
+
+    /// The value of `word` as `cpu` sees it now, without a step: for checkers only.
+    pub fn peek_as(&self, cpu: u16, word: Word) -> u64 {
+        let memory = self.values[word.0 as usize].get();
+        self.stores.overlay(self.line(word), cpu, word.0, self.engine.now(), memory)
+    }
+
+    /// Sets a word outside any run.
+    pub fn poke(&self, word: Word, value: u64) {
+        self.values[word.0 as usize].set(value);
+    }
+
+    /// A device writes a line by DMA.
+    pub fn dma_write(&self, line: memory::LineId) {
+        self.coherence.dma_write(&self.lines[line.0 as usize]);
+    }
+
+    /// A start offset for component `name` below `spread`.
+    pub fn start_offset(&self, name: &str, spread: Span) -> Span {
+        self.schedule.borrow_mut().start(name, spread)
+    }
+
+    /// The counters of `cpu` now.
+    pub fn reading(&self, cpu: u16) -> Reading {
+        self.cpus[usize::from(cpu)].counters.read()
+    }
+
+    /// Adds `n` to a counter of `cpu` chosen by `which`.
+    pub fn count(&self, cpu: u16, which: impl Fn(&counters::Counters) -> &Cell<u64>, n: u64) {
+        add(which(&self.cpus[usize::from(cpu)].counters), n);
+    }
+
+    /// Transfers and dirty transfers of every line so far.
+    pub fn line_moves(&self) -> Vec<(u64, u64)> {
+        self.lines.iter().map(|l| (l.transfers.get(), l.hitm.get())).collect()
+    }
+
+    /// Dirty transfers by the word that was accessed.
+    pub fn word_hitms(&self) -> Vec<u64> {
+        self.word_hitm.iter().map(Cell::get).collect()
+    }
+
+    /// The kernel function that `cpu` is in.
+    pub fn function(&self, cpu: u16) -> u16 {
+        self.cpus[usize::from(cpu)].function.get()
+    }
+
+    /// Queues a device event of the world.
+    pub fn push_device(&self, at: Instant, id: u32) {
+        self.engine.push(at, Class::Device, id);
+    }
+
+    /// Trace number of this machine's CPU 0.
+    pub fn first_cpu(&self) -> u16 {
+        self.first_cpu
+    }
+}

@@ -26,7 +26,7 @@ pub enum Mode {
 
 /// Receives records.
 pub struct Sink {
-    on: bool,
+    on: Cell<bool>,
     mode: Mode,
     chunk: RefCell<Vec<Record>>,
     full: RefCell<std::collections::VecDeque<Vec<Record>>>,
@@ -40,13 +40,9 @@ impl Sink {
     /// in [`Mode::Ring`].
     pub fn new(mode: Mode) -> Sink {
         Sink {
-            on: mode != Mode::Off,
+            on: Cell::new(mode != Mode::Off),
             mode,
-            chunk: RefCell::new(if mode == Mode::Off {
-                Vec::new()
-            } else {
-                Vec::with_capacity(CHUNK)
-            }),
+            chunk: RefCell::new(if mode == Mode::Off { Vec::new() } else { Vec::with_capacity(CHUNK) }),
             full: RefCell::default(),
             count: Cell::new(0),
             dropped: Cell::new(0),
@@ -57,7 +53,12 @@ impl Sink {
     /// Whether records are kept at all.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
-        self.on
+        self.on.get()
+    }
+
+    /// Takes no more records.
+    pub fn close(&self) {
+        self.on.set(false);
     }
 
     /// Whether [`Mode::All`] ran out of its memory.
@@ -74,21 +75,14 @@ impl Sink {
     /// Adds a record; `cause` is the absolute index of the record that enabled it.
     #[inline(always)]
     pub fn push(&self, time: u64, cpu: u16, kind: Kind, cause: Option<u64>, a: u32, b: u32) {
-        if !self.on {
+        if !self.on.get() {
             return;
         }
         let index = self.count.get();
         self.count.set(index + 1);
         let cause = cause.map_or(0, |c| u32::try_from(index - c).unwrap_or(0));
         let mut chunk = self.chunk.borrow_mut();
-        chunk.push(Record {
-            time,
-            cpu,
-            kind: kind as u16,
-            cause,
-            a,
-            b,
-        });
+        chunk.push(Record { time, cpu, kind: kind as u16, cause, a, b });
         if chunk.len() == CHUNK {
             self.rotate(&mut chunk);
         }
@@ -116,8 +110,7 @@ impl Sink {
 
     /// The kept records in order, and how many were dropped before the first.
     pub fn take(&self) -> (Vec<Record>, u64) {
-        let mut records =
-            Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
+        let mut records = Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
         for chunk in self.full.borrow_mut().drain(..) {
             records.extend_from_slice(&chunk);
         }
@@ -132,9 +125,7 @@ mod tests {
 
     #[test]
     fn a_ring_keeps_the_newest_records_and_counts_the_rest() {
-        let sink = Sink::new(Mode::Ring {
-            bytes: 2 * CHUNK * size_of::<Record>(),
-        });
+        let sink = Sink::new(Mode::Ring { bytes: 2 * CHUNK * size_of::<Record>() });
         let n = 5 * CHUNK as u64 + 7;
         for i in 0..n {
             sink.push(i, 0, Kind::Mark, None, 0, 0);
@@ -148,9 +139,7 @@ mod tests {
 
     #[test]
     fn a_full_recording_says_so() {
-        let sink = Sink::new(Mode::All {
-            bytes: CHUNK * size_of::<Record>(),
-        });
+        let sink = Sink::new(Mode::All { bytes: CHUNK * size_of::<Record>() });
         for i in 0..=CHUNK as u64 {
             sink.push(i, 0, Kind::Mark, None, 0, 0);
         }

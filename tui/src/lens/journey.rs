@@ -50,9 +50,11 @@ impl Journey {
             dropped: false,
         };
         let mut doing = Part::Served;
+        let blamed = blamed(trace, skb);
         for i in 0..trace.len() {
             let record = trace.record(i);
-            if words::skb(trace, &record) != Some(skb) {
+            if words::skb(trace, &record) != Some(skb) && blamed.binary_search(&(i as u32)).is_err()
+            {
                 continue;
             }
             let before = journey
@@ -73,7 +75,7 @@ impl Journey {
             doing = match record.kind() {
                 Kind::QdiscEnqueue | Kind::QdiscRequeue => Part::Queued,
                 Kind::DevXmit => Part::Device,
-                Kind::Violation => doing,
+                kind if words::skb(trace, &record).is_none() || kind == Kind::Violation => doing,
                 _ => Part::Served,
             };
             journey.dropped |= record.kind() == Kind::SkbDrop;
@@ -115,6 +117,22 @@ impl Journey {
             (Part::Device, sum(Part::Device)),
         ]
     }
+}
+
+/// The decisive records of the laws that were broken with this packet, in order: they belong to its way,
+/// though they may be about a lock.
+fn blamed(trace: &Trace, skb: u32) -> Vec<u32> {
+    let violations = trace.source().violations();
+    let concerns = |number: u32| {
+        violations
+            .get(number as usize)
+            .is_some_and(|v| v.skb == Some(skb))
+    };
+    let findings = trace
+        .findings
+        .iter()
+        .filter(|finding| finding.violation.is_some_and(concerns));
+    findings.map(|finding| finding.record).collect()
 }
 
 impl Part {

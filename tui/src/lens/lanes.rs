@@ -140,7 +140,7 @@ pub fn title(trace: &Trace, lane: LaneKey) -> (String, &'static str) {
             100 => (words::name(&names.qdiscs, qdisc), "/100"),
             _ => (words::name(&names.qdiscs, qdisc), "/1k+"),
         },
-        LaneKey::Txq(txq) => (words::name(&names.txqs, txq), "txq"),
+        LaneKey::Txq(txq) => (format!("txq {}", words::name(&names.txqs, txq)), ""),
         LaneKey::Line(line) => (words::line(names, line), "core"),
     }
 }

@@ -40,6 +40,12 @@ pub fn difference(from: u64, to: u64) -> String {
     }
 }
 
+/// A signed difference of two times in nanoseconds, exact, e.g. `+1284.5 ns`.
+pub fn difference_ns(from: u64, to: u64) -> String {
+    let sign = if to >= from { '+' } else { '-' };
+    format!("{sign}{} ns", ns(from.abs_diff(to)))
+}
+
 /// The next rung above `value` on the ladder 1, 2, 5, 10, 20, ...
 pub fn rung_above(value: u64) -> u64 {
     rungs().find(|&rung| rung > value).unwrap_or(value)
@@ -62,7 +68,7 @@ pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

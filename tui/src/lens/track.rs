@@ -62,6 +62,8 @@ pub struct Item {
 }
 
 const PER_WORD: usize = 16;
+/// Pieces of one state looked at in each direction; a state with more findings in it is told in part.
+const STATE_ITEMS_MAX: usize = 4096;
 
 /// The items of one lane, in order, with their severity index.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +118,34 @@ impl Track {
         self.items[..after]
             .last()
             .filter(|item| item.last > record || item.first == record)
+    }
+
+    /// The state that record `record` lies in or begins, from its beginning to its end: points do not divide it.
+    pub fn state_at(&self, record: u32) -> Option<Item> {
+        let mut state = *self.item_at(record)?;
+        let at = self.items.partition_point(|item| item.first <= record);
+        let same = |item: &&Item| {
+            item.first == item.last || (item.class, item.value) == (state.class, state.value)
+        };
+        let before = self.items[..at]
+            .iter()
+            .rev()
+            .take(STATE_ITEMS_MAX)
+            .take_while(same);
+        let first = before
+            .filter(|item| item.first < item.last)
+            .last()
+            .map_or(state.first, |item| item.first);
+        let after = self.items[at..]
+            .iter()
+            .take(STATE_ITEMS_MAX)
+            .take_while(same);
+        let last = after
+            .filter(|item| item.first < item.last)
+            .last()
+            .map_or(state.last, |item| item.last);
+        (state.first, state.last) = (first.min(state.first), last.max(state.last));
+        Some(state)
     }
 
     /// The most severe class among `items`; adds the index entries looked at to `touched`.
@@ -218,7 +248,7 @@ impl Steps {
 
     /// Ends the run after `records` records.
     pub fn finish(mut self, records: u32) -> Track {
-        self.close(records.max(self.first + u32::from(records > 0)));
+        self.close(records);
         Track::new(self.items)
     }
 }
@@ -279,5 +309,15 @@ mod tests {
         ];
         assert_eq!(spans, expected);
         assert_eq!(track.item_at(5).unwrap().value, 7);
+        assert_eq!(
+            track.state_at(5),
+            Some(Item {
+                first: 2,
+                last: 6,
+                value: 7,
+                class: Class::TASK
+            })
+        );
+        assert_eq!(track.state_at(3), track.state_at(5));
     }
 }

@@ -31,7 +31,7 @@ impl Widget for TimeAxis<'_> {
             &line,
             theme.style(Meaning::Dim),
         );
-        super::lanes::bars(app, area, 0, buf);
+        super::lanes::bars(theme, geometry, area, 0, buf);
         let step = time::rung_above((per_col * LABEL_COLUMNS).saturating_sub(1));
         let (unit, name) = unit(app, step);
         put(
@@ -42,27 +42,27 @@ impl Widget for TimeAxis<'_> {
             &format!("{name} {}", scale(app)),
             theme.style(Meaning::Title),
         );
+        let at = app.cursor_position();
+        let cursor = app
+            .sees(at)
+            .then(|| geometry.margin + 1 + ((at - start) / per_col) as u16);
         let origin = origin(app);
         let mut tick = origin % step + (start.saturating_sub(origin % step)).div_ceil(step) * step;
         while tick < start + window {
             let x = geometry.margin + 1 + ((tick - start) / per_col) as u16;
             let label = label(tick, origin, unit);
-            if x + (label.len() as u16) < geometry.margin + geometry.plot {
-                put(
-                    buf,
-                    area,
-                    x,
-                    0,
-                    &format!("+{label}"),
-                    theme.style(Meaning::Text),
-                );
+            let fits = x + (label.len() as u16) < geometry.margin + geometry.plot;
+            // Half a number would be read as another one.
+            let covered = cursor.is_some_and(|at| (x..=x + label.len() as u16).contains(&at));
+            let text = if fits && !covered {
+                format!("+{label}")
             } else {
-                put(buf, area, x, 0, "+", theme.style(Meaning::Text));
-            }
+                "+".to_owned()
+            };
+            put(buf, area, x, 0, &text, theme.style(Meaning::Text));
             tick += step;
         }
-        if app.sees(app.cursor_position()) {
-            let x = geometry.margin + 1 + ((app.cursor_position() - start) / per_col) as u16;
+        if let Some(x) = cursor {
             put(buf, area, x, 0, "^", theme.style(Meaning::Cursor));
         }
     }
@@ -85,7 +85,7 @@ fn label(tick: u64, origin: u64, unit: u64) -> String {
 /// The unit of the labels: the one in which the steps are short to write.
 fn unit(app: &App, step: u64) -> (u64, &'static str) {
     match (app.axis, app.time_format) {
-        (Axis::Event, _) => (EVENT_UNIT, "record"),
+        (Axis::Event, _) => (EVENT_UNIT, "rec"),
         (_, TimeFormat::Us) => match step {
             0..1_000_000_000 => (1_000_000, "us"),
             1_000_000_000..1_000_000_000_000 => (1_000_000_000, "ms"),
@@ -99,6 +99,12 @@ fn unit(app: &App, step: u64) -> (u64, &'static str) {
 fn scale(app: &App) -> String {
     match app.axis {
         Axis::Linear => format!("{}/col", time::duration(app.viewport.per_col)),
+        Axis::Event if app.viewport.per_col < EVENT_UNIT => {
+            format!(
+                "{} col/rec",
+                time::fraction(EVENT_UNIT, app.viewport.per_col, 1)
+            )
+        }
         Axis::Event => format!(
             "{}/col",
             time::fraction(app.viewport.per_col, EVENT_UNIT, 1)

@@ -1,8 +1,11 @@
 //! The selection in words, what its call cost, and why it happened.
 
+use super::lanes::track;
 use super::{bar, percent, put, rule};
 use crate::app::App;
 use crate::lens::cost::Cost;
+use crate::lens::lanes::{self, LaneKey};
+use crate::lens::track::Class;
 use crate::lens::{Span, links, time, words};
 use crate::theme::Meaning;
 use ratatui::buffer::Buffer;
@@ -54,13 +57,14 @@ fn full(app: &App, width: usize) -> Vec<Line> {
     let number = time::grouped(app.cursor as u64);
     let skb = app
         .skb()
-        .map_or_else(String::new, |skb| format!("   skb:{skb} (f follows it)"));
+        .map_or_else(String::new, |skb| format!("  skb:{skb} (f)"));
     let cpu = words::cpu(&trace.names, record.cpu);
     lines.push(text(format!(
-        "at {} {}   {cpu}   record {number}{skb}",
+        "at {} {}  {cpu}  record {number}{skb}",
         app.time(record.time),
         app.time_unit()
     )));
+    lines.extend(lane_state(app).map(text));
     for finding in finding(app) {
         lines.extend(
             wrap(&finding, width)
@@ -98,10 +102,10 @@ fn compact(app: &App) -> Vec<Line> {
         let name = words::name(&trace.names.functions, span.function);
         let part = |name: &str, part: u64| {
             format!(
-                "  {name} {} {}",
-                time::duration(part),
-                percent(part, cost.total)
-            )
+                "  {name} {} ns {}",
+                time::ns(part),
+                percent(part, cost.total).split('.').next().unwrap_or("0")
+            ) + "%"
         };
         let parts = [
             part("insns", cost.instructions()),
@@ -215,10 +219,45 @@ fn told(app: &App, i: usize) -> String {
     let cpu = words::cpu(&app.trace.names, record.cpu);
     let text = words::arguments(&app.trace, &record);
     format!(
-        "{cpu} {} {text}  {}",
-        words::kind(&record),
-        time::difference(here, record.time)
+        "{} {cpu} {} {text}",
+        time::difference(here, record.time),
+        words::kind(&record)
     )
+}
+
+/// What the focused lane says at the selection.
+pub(super) fn lane_state(app: &App) -> Option<String> {
+    let trace = &app.trace;
+    let item = track(app, app.lane)?.state_at(app.cursor as u32)?;
+    let value = item.value;
+    let what = match app.lane {
+        LaneKey::Context(_) if item.class == Class::IDLE => "idle".to_owned(),
+        LaneKey::Context(_) if item.class == Class::TASK => words::name(&trace.names.tasks, value),
+        LaneKey::Context(_) if item.class == Class::SPIN => {
+            format!("spins on {}", words::word(&trace.names, value))
+        }
+        LaneKey::Owner(_) if item.class == Class::IDLE => "free".to_owned(),
+        LaneKey::Owner(_) => format!("held by {}", words::cpu(&trace.names, value as u16)),
+        LaneKey::Waiters(_) => format!("{} waits", words::cpu(&trace.names, value as u16)),
+        LaneKey::Qdisc(_) if value == u32::MAX => "empty".to_owned(),
+        LaneKey::Qdisc(_) => format!("{value} packets"),
+        LaneKey::Txq(_) if item.class <= Class::TASK => {
+            words::txq_state(if item.class == Class::IDLE { 0 } else { value })
+        }
+        LaneKey::Line(_) if item.class == Class::TASK => format!("in core {value}"),
+        _ => return None,
+    };
+    let (from, to) = (
+        trace.time(item.first as usize),
+        trace.time(item.last as usize),
+    );
+    let name = lanes::title(trace, app.lane).0;
+    Some(format!(
+        "{name} {what}  {} .. {}  {}",
+        app.time(from),
+        app.time(to),
+        time::duration(to - from)
+    ))
 }
 
 fn wrap(text: &str, width: usize) -> Vec<String> {

@@ -58,8 +58,9 @@ fn sign(app: &App, i: usize, found: bool) -> &'static str {
 /// The heading over a list with numbers.
 pub fn heading(app: &App) -> String {
     let time = format!("time({})", app.time_unit());
+    let (time_width, cpu_width) = (app.time_width(), app.cpu_width());
     format!(
-        "   {:>8} {time:>11} {:>9} {:<6} {:<14} arguments",
+        "  {:>8} {time:>time_width$} {:>9} {:<cpu_width$} {:<13} arguments",
         "record", "delta(ns)", "CPU", "event"
     )
 }
@@ -67,7 +68,7 @@ pub fn heading(app: &App) -> String {
 fn row(app: &App, i: usize, numbers: bool) -> String {
     let trace = &app.trace;
     let record = trace.record(i);
-    let kind: String = words::kind(&record).chars().take(14).collect();
+    let kind: String = words::kind(&record).chars().take(13).collect();
     let cpu = words::cpu(&trace.names, record.cpu);
     let arguments = words::arguments(trace, &record);
     let time = app.time(record.time);
@@ -75,8 +76,15 @@ fn row(app: &App, i: usize, numbers: bool) -> String {
         0 => "-".to_owned(),
         _ => format!("+{}", time::ns(record.time - trace.time(i - 1))),
     };
+    let (time_width, cpu_width) = (app.time_width(), app.cpu_width());
     match numbers {
-        true => format!(" {i:>9} {time:>11} {delta:>9} {cpu:<6} {kind:<14} {arguments}"),
-        false => format!(" {time:>8} {delta:>6} {cpu:<4} {kind:<13} {arguments}"),
+        true => {
+            format!(
+                " {i:>8} {time:>time_width$} {delta:>9} {cpu:<cpu_width$} {kind:<13} {arguments}"
+            )
+        }
+        false => {
+            format!(" {time:>time_width$} {delta:>6} {cpu:<cpu_width$} {kind:<13} {arguments}")
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What surrounds every screen: title, screens, status, keys.
 
-use super::put;
+use super::{detail, put};
 use crate::app::{App, Input, Screen};
 use crate::lens::time;
 use crate::lens::words::safe;
@@ -129,13 +129,17 @@ fn status(app: &App) -> String {
     }
     if let (Some(&a), Some(&b)) = (app.marks.get(&'A'), app.marks.get(&'B')) {
         let (from, to) = (app.trace.time(a), app.trace.time(b));
-        parts.push(format!("B-A {}", time::difference(from, to)));
+        parts.push(format!("B-A {}", time::difference_ns(from, to)));
     }
     if let Some(found) = &app.found {
         let at = found
             .hits
             .partition_point(|&hit| hit as usize <= app.cursor);
         parts.push(format!("/{} {at}/{}", safe(&found.text), found.hits.len()));
+    }
+    if parts.is_empty() && app.help == 0 && app.screen == Screen::Timeline && app.size.1 < 34 {
+        // The small pane has no room for it.
+        parts.extend(detail::lane_state(app));
     }
     parts.join("   ")
 }
@@ -156,10 +160,10 @@ fn hints(app: &App, width: u16, violated: bool) -> &'static str {
             "h/l pan  j/k lane  +/- zoom  z fit  ./, step  [/] cause/effect  f packet  m mark  / find  Enter fold  q quit"
         }
         Screen::Packet => {
-            "jk stage  JK other packet  [] cause/effect  Enter show on timeline  Esc back  q quit"
+            "jk stage  JK packet  [] cause/effect  Enter on timeline  Esc back  q quit"
         }
         Screen::Events => {
-            "jk row  [] cause/effect  f packet  m mark  / find  Enter show on timeline  q quit"
+            "jk row  [] cause/effect  f packet  m mark  / find  Enter on timeline  q quit"
         }
         Screen::Locks | Screen::Lines => "jk row  Enter show on timeline  Esc back  q quit",
     }

@@ -2,11 +2,12 @@
 
 use super::{put, scroll};
 use crate::app::App;
+use crate::geometry::Geometry;
 use crate::lens::cells::{Cell, Columns, cells};
 use crate::lens::lanes::{self, LaneKey};
 use crate::lens::track::{Class, Track};
 use crate::lens::words;
-use crate::theme::Meaning;
+use crate::theme::{Meaning, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -17,12 +18,12 @@ pub struct Lanes<'a>(pub &'a App<'a>);
 
 impl Widget for Lanes<'_> {
     fn render(self, area: Rect, buf: &mut Buffer) {
-        let app = self.0;
+        let (app, geometry) = (self.0, self.0.geometry());
         let columns = Columns::new(
             &app.trace,
             app.axis,
             app.viewport,
-            usize::from(app.geometry().plot),
+            usize::from(geometry.plot),
         );
         let (rows, above, below) = visible(app, usize::from(area.height));
         for (y, &lane) in rows.iter().enumerate() {
@@ -31,12 +32,12 @@ impl Widget for Lanes<'_> {
                 height: 1,
                 ..area
             };
-            margin(app, lane, row, buf);
-            bars(app, row, 0, buf);
-            plot(app, lane, &columns, row, buf);
+            margin(app, geometry, lane, row, buf);
+            bars(app.theme(), geometry, row, 0, buf);
+            plot(app, lane, &columns, geometry.margin + 1, row, buf);
         }
         let style = app.theme().style(Meaning::Dim);
-        let right = app.geometry().margin + app.geometry().plot + 1;
+        let right = geometry.margin + geometry.plot + 1;
         if above > 0 {
             put(buf, area, right, 0, "^", style);
         }
@@ -60,28 +61,21 @@ fn visible(app: &App, height: usize) -> (Vec<LaneKey>, usize, usize) {
 }
 
 /// The bars left and right of the plot.
-pub(super) fn bars(app: &App, area: Rect, y: u16, buf: &mut Buffer) {
-    let (geometry, theme) = (app.geometry(), app.theme());
+pub(super) fn bars(theme: Theme, geometry: Geometry, area: Rect, y: u16, buf: &mut Buffer) {
     let bar = theme.vertical().to_string();
-    put(
-        buf,
-        area,
-        geometry.margin,
-        y,
-        &bar,
-        theme.style(Meaning::Dim),
-    );
+    let style = theme.style(Meaning::Dim);
+    put(buf, area, geometry.margin, y, &bar, style);
     put(
         buf,
         area,
         geometry.margin + geometry.plot + 1,
         y,
         &bar,
-        theme.style(Meaning::Dim),
+        style,
     );
 }
 
-fn margin(app: &App, lane: LaneKey, row: Rect, buf: &mut Buffer) {
+fn margin(app: &App, geometry: Geometry, lane: LaneKey, row: Rect, buf: &mut Buffer) {
     let theme = app.theme();
     let focused = lane == app.lane;
     let style = theme.style(if focused {
@@ -89,12 +83,16 @@ fn margin(app: &App, lane: LaneKey, row: Rect, buf: &mut Buffer) {
     } else {
         Meaning::Text
     });
-    let (mut name, part) = lanes::title(&app.trace, lane);
+    let (mut name, mut part) = lanes::title(&app.trace, lane);
+    // In a narrow margin the name needs the room more; only what tells two rows of one thing apart stays.
+    if geometry.margin < 20 && ["ctx", "own", "len", "core"].contains(&part) {
+        part = "";
+    }
     let scrolled_to_top = row.y == 0;
     if name.is_empty() && (scrolled_to_top || app.layout.pinned.contains(&lane)) {
         name = lanes::title(&app.trace, parent(lane)).0;
     }
-    let fold = match lanes::fold(&app.trace, &app.layout, app.geometry().functions, lane) {
+    let fold = match lanes::fold(&app.trace, &app.layout, geometry.functions, lane) {
         _ if app.layout.pinned.contains(&lane) => "^",
         Some(true) => "-",
         Some(false) => "+",
@@ -102,7 +100,7 @@ fn margin(app: &App, lane: LaneKey, row: Rect, buf: &mut Buffer) {
     };
     put(buf, row, 0, 0, if focused { ">" } else { " " }, style);
     put(buf, row, 1, 0, fold, theme.style(Meaning::Dim));
-    let width = app.geometry().margin - 2;
+    let width = geometry.margin - 2;
     let name_width = width - part.len() as u16 - u16::from(!part.is_empty());
     put(
         buf,
@@ -124,11 +122,11 @@ fn parent(lane: LaneKey) -> LaneKey {
 }
 
 /// Cuts a name in its middle: both the object at its start and the field at its end tell names apart.
-fn shorten(name: &str, width: usize) -> String {
+pub(super) fn shorten(name: &str, width: usize) -> String {
     if name.len() <= width || width < 4 {
         return name.chars().take(width).collect();
     }
-    let tail = (width - 2) / 2;
+    let tail = (width - 2) * 2 / 3;
     format!(
         "{}..{}",
         &name[..width - 2 - tail],
@@ -136,7 +134,7 @@ fn shorten(name: &str, width: usize) -> String {
     )
 }
 
-fn track<'t>(app: &'t App, lane: LaneKey) -> Option<&'t Track> {
+pub(super) fn track<'t>(app: &'t App, lane: LaneKey) -> Option<&'t Track> {
     let trace = &app.trace;
     let cpu = |cpu: u16| trace.cpus.get(usize::from(cpu));
     match lane {
@@ -152,7 +150,7 @@ fn track<'t>(app: &'t App, lane: LaneKey) -> Option<&'t Track> {
     }
 }
 
-fn plot(app: &App, lane: LaneKey, columns: &Columns, row: Rect, buf: &mut Buffer) {
+fn plot(app: &App, lane: LaneKey, columns: &Columns, left: u16, row: Rect, buf: &mut Buffer) {
     let Some(track) = track(app, lane) else {
         return;
     };
@@ -161,7 +159,6 @@ fn plot(app: &App, lane: LaneKey, columns: &Columns, row: Rect, buf: &mut Buffer
     for run in runs(&cells) {
         inscribe(app, lane, &cells[run.start], &mut text[run]);
     }
-    let left = app.geometry().margin + 1;
     let theme = app.theme();
     for (c, (cell, glyph)) in cells.iter().zip(text).enumerate() {
         let mut style = theme.style(meaning(lane, cell));
@@ -179,7 +176,7 @@ fn plot(app: &App, lane: LaneKey, columns: &Columns, row: Rect, buf: &mut Buffer
         );
     }
     if lane == LaneKey::Marks {
-        marks(app, columns, row, buf);
+        marks(app, columns, left, row, buf);
     }
     if lane == app.lane
         && let Some(c) = columns.of(app.cursor)
@@ -190,8 +187,7 @@ fn plot(app: &App, lane: LaneKey, columns: &Columns, row: Rect, buf: &mut Buffer
 }
 
 /// The user's marks, and the range between A and B.
-fn marks(app: &App, columns: &Columns, row: Rect, buf: &mut Buffer) {
-    let left = app.geometry().margin + 1;
+fn marks(app: &App, columns: &Columns, left: u16, row: Rect, buf: &mut Buffer) {
     let style = app.theme().style(Meaning::Mark);
     if let (Some(&a), Some(&b)) = (app.marks.get(&'A'), app.marks.get(&'B')) {
         let inside = |c: &usize| {
@@ -347,7 +343,7 @@ mod tests {
     #[test]
     fn names_are_cut_in_the_middle() {
         assert_eq!(shorten("d0:0 seqlock", 12), "d0:0 seqlock");
-        assert_eq!(shorten("Qdisc d0:0 line 2", 12), "Qdisc..ine 2");
+        assert_eq!(shorten("Qdisc d0:0 line 2", 12), "Qdis..line 2");
     }
 
     #[test]

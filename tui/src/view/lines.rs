@@ -1,5 +1,6 @@
 //! One row a cache line that moved, and the fields of the selected one, as in `perf c2c`.
 
+use super::lanes::shorten;
 use super::{put, rule, scroll};
 use crate::app::App;
 use crate::lens::{LineStats, tables, time};
@@ -15,7 +16,7 @@ impl Widget for Lines<'_> {
     fn render(self, area: Rect, buf: &mut Buffer) {
         let (app, theme) = (self.0, self.0.theme());
         let half = area.height / 2;
-        let name_width = if area.width >= 100 { 40 } else { 26 };
+        let name_width = if area.width >= 100 { 40 } else { 22 };
         put(
             buf,
             area,
@@ -74,9 +75,7 @@ impl Widget for Lines<'_> {
         }
         let note = match fields.iter().filter(|field| field.stats.hitm > 0).count() {
             0 | 1 => "a transfer is charged to the access after it; stall in ns",
-            _ => {
-                "several fields of this line are fetched dirty: sharing it may be false; stall in ns"
-            }
+            _ => "several fields of this line are fetched dirty: false sharing?  stall in ns",
         };
         put(
             buf,
@@ -97,7 +96,7 @@ fn heading(name: &str, width: usize) -> String {
 }
 
 fn columns(name: &str, width: usize, s: &LineStats) -> String {
-    let name: String = name.chars().take(width).collect();
+    let name = shorten(name, width);
     let stall = time::fraction(s.stall, 1_000, 1);
     format!(
         "{name:<width$} {:>9} {:>7} {stall:>10} {:>7} {:>7} {:>7}",

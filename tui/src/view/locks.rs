@@ -1,5 +1,6 @@
 //! One row a lock, as in `perf lock contention`.
 
+use super::lanes::shorten;
 use super::{put, scroll};
 use crate::app::App;
 use crate::lens::tables;
@@ -14,22 +15,15 @@ pub struct Locks<'a>(pub &'a App<'a>);
 impl Widget for Locks<'_> {
     fn render(self, area: Rect, buf: &mut Buffer) {
         let (app, theme) = (self.0, self.0.theme());
-        let name_width = if area.width >= 100 { 30 } else { 18 };
+        let (name_width, wide) = if area.width >= 100 { (30, 2) } else { (17, 0) };
+        let [w6, w7, w8] = [6, 7, 8].map(|width| width + wide);
         let heading = format!(
-            "  {:<name_width$} {:>8} {:>9} {:>7} {:>10} {:>8} {:>8} {:>8} {:>8}",
-            "lock",
-            "acquired",
-            "contended",
-            "tryfail",
-            "wait total",
-            "wait avg",
-            "wait max",
-            "hold avg",
-            "hold max"
+            "  {:<name_width$} {:>w6$} {:>w6$} {:>w7$} {:>w8$} {:>w6$} {:>w6$} {:>w6$} {:>w6$}",
+            "lock", "acq", "cont", "tryfail", "wait", "avg", "max", "hold", "max"
         );
         put(buf, area, 0, 0, &heading, theme.style(Meaning::Title));
         let rows = tables::locks(&app.trace);
-        let room = usize::from(area.height) - 2;
+        let room = usize::from(area.height) - 4;
         let from = scroll(app.row, rows.len(), room);
         for (y, (n, row)) in rows.iter().enumerate().skip(from).take(room).enumerate() {
             let selected = n == app.row;
@@ -39,9 +33,9 @@ impl Widget for Locks<'_> {
                 Meaning::Text
             });
             let s = row.stats;
-            let name: String = row.name.chars().take(name_width).collect();
+            let name = shorten(&row.name, name_width);
             let line = format!(
-                "{} {name:<name_width$} {:>8} {:>9} {:>7} {:>10} {:>8} {:>8} {:>8} {:>8}",
+                "{} {name:<name_width$} {:>w6$} {:>w6$} {:>w7$} {:>w8$} {:>w6$} {:>w6$} {:>w6$} {:>w6$}",
                 if selected { ">" } else { " " },
                 s.acquired,
                 s.contended,
@@ -54,14 +48,12 @@ impl Widget for Locks<'_> {
             );
             put(buf, area, 0, y as u16 + 1, &line, style);
         }
-        let note = "times in ns; averages of waits are over contended acquisitions only; tryfail: trylocks that failed";
-        put(
-            buf,
-            area,
-            1,
-            area.height - 1,
-            note,
-            theme.style(Meaning::Dim),
-        );
+        let notes = [
+            "acq acquired   cont acquired after a wait   tryfail trylocks that failed",
+            "wait in all, average (of cont), longest   hold average, longest   in ns",
+        ];
+        for (y, note) in (area.height - 2..).zip(notes) {
+            put(buf, area, 1, y, note, theme.style(Meaning::Dim));
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Widget for Overview<'_> {
         let marks = cells::cells(&app.trace, &app.trace.marks, &columns);
         let window = shown(app, per_col, plot);
         put(buf, area, 1, 0, "busy", theme.style(Meaning::Dim));
-        super::lanes::bars(app, area, 0, buf);
+        super::lanes::bars(theme, geometry, area, 0, buf);
         for (c, mark) in marks.iter().enumerate() {
             let x = geometry.margin + 1 + c as u16;
             let from = c as u64 * per_col;
@@ -55,7 +55,7 @@ impl Widget for Overview<'_> {
         }
         if area.height > 1 {
             put(buf, area, 1, 1, "window", theme.style(Meaning::Dim));
-            super::lanes::bars(app, area, 1, buf);
+            super::lanes::bars(theme, geometry, area, 1, buf);
             for c in window.clone().take(plot) {
                 let glyph = match c {
                     _ if window.end - window.start == 1 => "^",

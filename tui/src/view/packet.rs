@@ -81,6 +81,12 @@ impl Widget for Packet<'_> {
     }
 }
 
+/// Columns for the function, the time and the CPU.
+fn widths(app: &App, width: u16) -> [usize; 3] {
+    let place = if width >= 100 { 26 } else { 16 };
+    [place, app.time_width(), app.cpu_width()]
+}
+
 fn fate(journey: &Journey) -> &'static str {
     match (journey.dropped, journey.left_queued) {
         (true, _) => ", dropped",
@@ -90,10 +96,10 @@ fn fate(journey: &Journey) -> &'static str {
 }
 
 fn heading(app: &App, width: u16) -> String {
-    let place = if width >= 100 { 26 } else { 20 };
+    let [place, time_width, cpu] = widths(app, width);
     let time = format!("time({})", app.time_unit());
     format!(
-        "   # {time:>11} {:>9} {:<7} {:<6} {:<place$} event",
+        "   # {time:>time_width$} {:>9} {:<6} {:<cpu$} {:<place$} event",
         "delta(ns)", "spent", "CPU", "where"
     )
 }
@@ -102,7 +108,7 @@ fn row(app: &App, n: usize, stage: &Stage, total: u64, width: u16) -> String {
     let trace = &app.trace;
     let record = trace.record(stage.record);
     let wide = width >= 100;
-    let place_width = if wide { 26 } else { 20 };
+    let [place_width, time_width, cpu_width] = widths(app, width);
     let cpu = words::cpu(&trace.names, record.cpu);
     let delta = if n == 0 {
         "-".to_owned()
@@ -125,11 +131,11 @@ fn row(app: &App, n: usize, stage: &Stage, total: u64, width: u16) -> String {
     );
     let at = app.time(record.time);
     let line = format!(
-        "{:>3} {at:>11} {delta:>9} {part:<7} {cpu:<6} {place:<place_width$} {event}",
+        "{:>3} {at:>time_width$} {delta:>9} {part:<6} {cpu:<cpu_width$} {place:<place_width$} {event}",
         n + 1
     );
     if wide {
-        format!("{line:<107} {}", bar(stage.delta, total, 10))
+        format!("{line:<107.107} {}", bar(stage.delta, total, 10))
     } else {
         line
     }

@@ -1,12 +1,12 @@
 //! The one pass over a run that fills the lanes.
 
+mod rows;
+
 use super::overview::Load;
 use super::track::{Class, Item, Steps, Track};
-use super::{
-    CpuTracks, Finding, LineStats, LineTracks, LockStats, LockTracks, QdiscTracks, Span, Trace,
-    words,
-};
-use sim_core::trace::{Kind, Level, NO_CPU, Record, Source};
+use super::{CpuTracks, Finding, LineStats, LineTracks, LockStats, LockTracks, Span, Trace, words};
+use rows::{decisive_records, finish_line, qdisc, set_span, waiters};
+use sim_core::trace::{Kind, Level, Record, Source};
 use std::cell::Cell;
 
 /// Deeper calls are still innermost spans; they only have no row of their own.
@@ -27,29 +27,6 @@ pub(super) fn build(source: &dyn Source) -> Trace<'_> {
         }
     }
     pass.trace(source, names.clone())
-}
-
-/// The record at which each violation happened: of those at its time, a failed trylock on its CPU if there
-/// is one, else any on its CPU.
-fn decisive_records(source: &dyn Source) -> Vec<(u32, u32)> {
-    let find = |(n, violation): (usize, &sim_core::violation::Violation)| {
-        let from = super::first(source.len(), |i| source.get(i).time >= violation.time);
-        let same = (from..source.len()).take_while(|&i| source.get(i).time == violation.time);
-        let here = |i: &usize| violation.cpu.is_none_or(|cpu| source.get(*i).cpu == cpu);
-        let mut candidates = same.filter(here).take(1_000).peekable();
-        let first = candidates.peek().copied();
-        let best = candidates
-            .find(|&i| source.get(i).kind() == Kind::TrylockFail)
-            .or(first);
-        let record = best.unwrap_or(from).min(source.len().checked_sub(1)?);
-        Some((record as u32, n as u32))
-    };
-    source
-        .violations()
-        .iter()
-        .enumerate()
-        .filter_map(find)
-        .collect()
 }
 
 #[derive(Clone, Debug, Default)]
@@ -114,7 +91,11 @@ impl<'n> Pass<'n> {
             names
                 .locks
                 .iter()
-                .position(|lock| word.name.ends_with(lock.as_str()))
+                .position(|lock| {
+                    word.name
+                        .strip_suffix(lock.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+                })
                 .map(|lock| lock as u32)
         };
         Pass {
@@ -172,6 +153,7 @@ impl<'n> Pass<'n> {
 
     fn on_cpu(&mut self, i: u32, record: &Record) {
         let cpu = usize::from(record.cpu);
+        self.infer_context(i, cpu, record.kind());
         match record.kind() {
             Kind::CtxEnter => self.context_enters(i, cpu, record),
             Kind::CtxLeave => self.context_leaves(i, cpu, record.a),
@@ -194,6 +176,19 @@ impl<'n> Pass<'n> {
                 self.accessed(i, cpu, record)
             }
             _ => {}
+        }
+    }
+
+    /// Code that runs before the first switch (the records begin late, or tell of no contexts) runs in some
+    /// context; a task is the least that can be said.
+    fn infer_context(&mut self, i: u32, cpu: usize, kind: Kind) {
+        let state = &mut self.cpus[cpu];
+        let by_code = matches!(
+            kind,
+            Kind::FnEnter | Kind::Load | Kind::Store | Kind::Rmw | Kind::LockAcquire
+        );
+        if by_code && !state.seen && state.contexts.class() == Class::IDLE {
+            state.contexts.set(i, Class::TASK, u32::MAX);
         }
     }
 
@@ -259,6 +254,7 @@ impl<'n> Pass<'n> {
                 state.contexts.set(i, Class::SPIN, word)
             }
             (Some((_, class, value)), _) => state.contexts.set(i, class, value),
+            (None, _) if !state.seen => state.contexts.set(i, Class::TASK, u32::MAX),
             (None, _) => state.contexts.set(i, Class::IDLE, 0),
         }
     }
@@ -513,66 +509,5 @@ impl<'n> Pass<'n> {
         };
         trace.load = Load::new(&trace);
         trace
-    }
-}
-
-fn set_span(track: &mut Steps, i: u32, span: Option<u32>) {
-    match span {
-        Some(span) => track.set(i, Class::TASK, span),
-        None => track.set(i, Class::NONE, u32::MAX),
-    }
-}
-
-fn finish_line(line: Option<(Steps, LineStats)>, records: u32) -> LineTracks {
-    match line {
-        Some((owner, stats)) => LineTracks {
-            owner: owner.finish(records),
-            stats,
-        },
-        None => LineTracks::default(),
-    }
-}
-
-/// Turns waits that overlap into one row: the CPU that has waited longest, and failed trylocks as points.
-fn waiters(waits: &[(u32, u32, u16)], failed: &[(u32, u16)], records: u32) -> Track {
-    let begins = waits.iter().map(|&(began, _, cpu)| (began, 1, cpu));
-    let ends = waits.iter().map(|&(_, ended, cpu)| (ended, 0, cpu));
-    let fails = failed.iter().map(|&(at, cpu)| (at, 2, cpu));
-    let mut changes: Vec<(u32, u8, u16)> = begins
-        .chain(ends)
-        .chain(fails)
-        .filter(|&(at, ..)| at < records)
-        .collect();
-    changes.sort_unstable();
-    let mut steps = Steps::new(Class::NONE);
-    let mut queue: Vec<u16> = Vec::new();
-    for (at, change, cpu) in changes {
-        match change {
-            0 => queue.retain(|&waiting| waiting != cpu),
-            1 => queue.push(cpu),
-            _ => steps.point(at, Class::TRYLOCK, u32::from(cpu)),
-        }
-        match queue.first() {
-            Some(&cpu) => steps.set(at, Class::SPIN, u32::from(cpu)),
-            None => steps.set(at, Class::NONE, u32::from(NO_CPU)),
-        }
-    }
-    steps.finish(records)
-}
-
-/// Chooses the scale once for the whole run, rounding up, so that a waiting packet is never shown as 0.
-fn qdisc(lengths: &[(u32, u32)], records: u32) -> QdiscTracks {
-    let max = lengths.iter().map(|&(_, len)| len).max().unwrap_or(0);
-    let mut per_digit = 1u32;
-    while max.div_ceil(per_digit) > 9 {
-        per_digit *= 10;
-    }
-    let mut steps = Steps::new(Class::digit(0));
-    for &(at, len) in lengths {
-        steps.set(at, Class::digit(len.div_ceil(per_digit)), len);
-    }
-    QdiscTracks {
-        len: steps.finish(records),
-        per_digit,
     }
 }

@@ -1,0 +1,155 @@
+//! `dev_queue_xmit`: from a packet to its device.
+//!
+//! Follows Linux 5.11 `net/core/dev.c`. Absent: priority from cgroups, egress hooks, dst handling
+//! (no packet here has a counted dst), stacked devices.
+
+use crate::kernel::drivers;
+use crate::kernel::netdev::{
+    Driver, ENETDOWN, NET_XMIT_DROP, NET_XMIT_SUCCESS, NETDEV_TX_BUSY, dev_xmit_complete,
+};
+use crate::kernel::sched::generic::{
+    enqueue_result, is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued, sch_direct_xmit,
+};
+use crate::kernel::sched::lockless;
+use crate::kernel::sched::qdisc::{Qdisc, Queueing, state};
+use crate::kernel::skb::{Skb, line};
+use crate::kernel::softirq::{local_bh_disable, local_bh_enable};
+use crate::kernel::{Cost, Cpu, Func, Reason};
+use crate::trace::Kind;
+
+/// `__dev_queue_xmit` on transmit queue `queue_mapping` of device `dev` (modulo how many it has).
+pub async fn dev_queue_xmit(cpu: Cpu<'_>, dev: usize, queue_mapping: usize, skb: Skb) -> i32 {
+    let _span = cpu.enter(Func::DevQueueXmit);
+    local_bh_disable(cpu);
+    let k = cpu.k;
+    let device = k.dev(dev);
+    let number = device.txqs.start + queue_mapping % device.txqs.len();
+    let txq = k.txq(number);
+    let qdisc = txq.qdisc.map(|q| k.qdisc(q));
+    cpu.spend(match qdisc {
+        Some(q) if q.nolock => Cost::DevQueueXmit,
+        Some(_) => Cost::DevQueueXmitLocked,
+        None => Cost::DevQueueXmitNoqueue,
+    });
+    // qdisc_pkt_len_init, tx queue choice, mac_header.
+    let writes = line::L0 | line::L1 | line::L2;
+    cpu.touch([k.skbs.struct_lines(skb, line::L3, writes), k.skbs.head_lines(skb, line::SHINFO, 0)]).await;
+    cpu.load(txq.qdisc_word).await;
+    let rc = match qdisc {
+        Some(q) => {
+            let _span = cpu.enter(Func::DevXmitSkb);
+            cpu.load(q.enqueue).await;
+            if q.nolock { lockless::xmit(cpu, q, skb).await } else { dev_xmit_skb_locked(cpu, q, skb).await }
+        }
+        None => xmit_noqueue(cpu, dev, number, skb).await,
+    };
+    local_bh_enable(cpu).await;
+    rc
+}
+
+/// The locked half of `__dev_xmit_skb`.
+async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
+    // Those who see it running queue on busylock, so that the owner meets one rival at most.
+    let mut contended = is_running(cpu, q).await;
+    if contended {
+        q.busylock.lock(cpu).await;
+    }
+    q.root_lock.lock(cpu).await;
+    let mut refused = None;
+    let rc = if cpu.load(q.state).await & state::DEACTIVATED != 0 {
+        refused = Some(Reason::QdiscDeactivated);
+        NET_XMIT_DROP
+    } else if q.can_bypass && cpu.load(q.qlen).await == 0 && locked_run_begin(cpu, q).await {
+        let n = cpu.load(q.bstats).await;
+        cpu.store(q.bstats, n + 1).await;
+        q.note_sent(cpu, skb);
+        cpu.k.bump(&q.stats.bypassed, 1);
+        if sch_direct_xmit(cpu, q, skb, true).await {
+            if contended {
+                q.busylock.unlock(cpu).await;
+                contended = false;
+            }
+            qdisc_run_dequeued(cpu, q).await;
+        }
+        locked_run_end(cpu, q).await;
+        NET_XMIT_SUCCESS
+    } else {
+        cpu.spend(Cost::DevQdiscEnqueue);
+        let queued = match &q.queue {
+            Queueing::PfifoFast(rings) => rings.enqueue(cpu, q, skb).await,
+            Queueing::Pfifo(list) => list.enqueue(cpu, q, skb).await,
+        };
+        if queued {
+            let n = cpu.load(q.qlen).await;
+            cpu.store(q.qlen, n + 1).await;
+            cpu.store(q.qstats, n).await;
+        } else {
+            refused = Some(Reason::QdiscDrop);
+        }
+        if locked_run_begin(cpu, q).await {
+            if contended {
+                q.busylock.unlock(cpu).await;
+                contended = false;
+            }
+            qdisc_run_dequeued(cpu, q).await;
+            locked_run_end(cpu, q).await;
+        }
+        if queued { NET_XMIT_SUCCESS } else { NET_XMIT_DROP }
+    };
+    q.root_lock.unlock(cpu).await;
+    if refused.is_some() {
+        enqueue_result(cpu, q, skb, false).await;
+    }
+    if contended {
+        q.busylock.unlock(cpu).await;
+    }
+    rc
+}
+
+/// A device without a queue: straight to the driver, or lost.
+async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 {
+    let txq = cpu.k.txq(number);
+    cpu.spend(Cost::ValidateXmit);
+    cpu.touch([cpu.k.skbs.struct_lines(skb, line::L1 | line::L2 | line::L3, line::L0)]).await;
+    txq.hard_tx_lock(cpu).await;
+    let mut rc = NETDEV_TX_BUSY;
+    if !txq.stopped(cpu).await {
+        rc = dev_hard_start_xmit(cpu, skb, number, false).await;
+    }
+    txq.hard_tx_unlock(cpu).await;
+    if dev_xmit_complete(rc) {
+        return rc;
+    }
+    cpu.k.bump(&cpu.k.dev(dev).tx_dropped, 1);
+    cpu.k.drop_skb(cpu, skb, Reason::TxQueueStopped).await;
+    ENETDOWN
+}
+
+/// `dev_hard_start_xmit` of one skb; `more`: another follows at once (`xmit_more`).
+pub(crate) async fn dev_hard_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, more: bool) -> i32 {
+    let _span = cpu.enter(Func::DevHardStartXmit);
+    cpu.spend(Cost::DevHardStartXmit);
+    netdev_start_xmit(cpu, skb, number, more).await
+}
+
+/// `netdev_start_xmit`: the driver's `ndo_start_xmit`.
+pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, more: bool) -> i32 {
+    let k = cpu.k;
+    let txq = k.txq(number);
+    let device = k.dev(txq.dev);
+    cpu.elapse(cpu.machine().costs.indirect_call);
+    let (len, id) = (k.skbs.len(skb), k.skbs.id(skb));
+    cpu.record(Kind::DevXmit, id, txq.number);
+    let seen = k.note_xmit(cpu, skb, txq.dev);
+    let rc = match &device.driver {
+        Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
+        Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
+    };
+    if dev_xmit_complete(rc) {
+        k.bump(&device.tx_packets, 1);
+        k.bump(&device.tx_bytes, u64::from(len));
+        k.sent(seen);
+        txq.trans_update(cpu).await;
+    }
+    rc
+}

@@ -1,0 +1,3 @@
+//! `net/core`.
+
+pub mod dev_xmit;

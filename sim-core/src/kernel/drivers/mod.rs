@@ -1,0 +1,4 @@
+//! Drivers.
+
+pub(crate) mod dummy;
+pub mod nic;

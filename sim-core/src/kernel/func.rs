@@ -1,0 +1,67 @@
+//! Kernel functions that appear in traces.
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $id:ident = $name:literal),* $(,)?) => {
+        /// A kernel function, under its kernel name.
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u16)]
+        pub enum Func { $($(#[$doc])* $id),* }
+
+        impl Func {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &'static [Func] = &[$(Func::$id),*];
+
+            /// The kernel's name.
+            pub fn name(self) -> &'static str {
+                match self { $(Func::$id => $name),* }
+            }
+        }
+    };
+}
+
+functions! {
+    PktgenXmit = "pktgen_xmit",
+    FillPacket = "fill_packet",
+    AllocSkb = "__alloc_skb",
+    KfreeSkb = "kfree_skb",
+    ConsumeSkb = "consume_skb",
+    DevQueueXmit = "__dev_queue_xmit",
+    DevXmitSkb = "__dev_xmit_skb",
+    QdiscRunBegin = "qdisc_run_begin",
+    QdiscRun = "__qdisc_run",
+    QdiscRunEnd = "qdisc_run_end",
+    DequeueSkb = "dequeue_skb",
+    PfifoFastEnqueue = "pfifo_fast_enqueue",
+    PfifoFastDequeue = "pfifo_fast_dequeue",
+    PfifoEnqueue = "pfifo_enqueue",
+    PfifoDequeue = "qdisc_dequeue_head",
+    SchDirectXmit = "sch_direct_xmit",
+    DevHardStartXmit = "dev_hard_start_xmit",
+    DummyXmit = "dummy_xmit",
+    NicXmit = "nic_xmit_frame",
+    NetifSchedule = "__netif_schedule",
+    NetTxAction = "net_tx_action",
+    NetRxAction = "net_rx_action",
+    DoSoftirq = "__do_softirq",
+    RunKsoftirqd = "run_ksoftirqd",
+    SpinLockSlowpath = "queued_spin_lock_slowpath",
+    SlabAlloc = "___slab_alloc",
+    SlabFree = "__slab_free",
+    NicPoll = "nic_poll",
+    NicCleanTx = "nic_clean_tx_irq",
+    NicIrq = "nic_intr",
+    IpRcv = "ip_rcv",
+    IpForward = "ip_forward",
+    IpOutput = "ip_output",
+    PacedSend = "paced_send",
+    /// The name of none: outside any traced function.
+    None = "-",
+}
+
+impl Func {
+    /// The function with this number, or [`Func::None`].
+    pub fn from_number(n: u16) -> Func {
+        Func::ALL.get(usize::from(n)).copied().unwrap_or(Func::None)
+    }
+}

@@ -1,0 +1,185 @@
+//! Devices and their transmit queues.
+//!
+//! Follows Linux 5.11 `include/linux/netdevice.h`. A queue's read-mostly part and its written part
+//! (`_xmit_lock`, owner, `trans_start`, `state`, dql) lie on different lines.
+
+use super::locking::QSpinLock;
+use super::{Cost, Cpu};
+use crate::machine::layout::{Layout, LayoutSet};
+use crate::machine::memory::{Placement, Word};
+use crate::machine::Rmw;
+use crate::trace::Kind;
+use std::cell::Cell;
+
+/// `NET_XMIT_SUCCESS` = `NETDEV_TX_OK`.
+pub const NET_XMIT_SUCCESS: i32 = 0;
+/// `NET_XMIT_DROP`.
+pub const NET_XMIT_DROP: i32 = 1;
+/// `NETDEV_TX_BUSY`.
+pub const NETDEV_TX_BUSY: i32 = 0x10;
+/// `-ENETDOWN`.
+pub const ENETDOWN: i32 = -100;
+
+/// `dev_xmit_complete`: the driver has taken care of the skb.
+pub fn dev_xmit_complete(rc: i32) -> bool {
+    rc < 0x0f
+}
+
+/// Bits of `netdev_queue.state`.
+pub mod txq_state {
+    /// The driver stopped the queue.
+    pub const DRV_XOFF: u64 = 1;
+    /// The stack (BQL) stopped it.
+    pub const STACK_XOFF: u64 = 2;
+    /// Frozen for reconfiguration.
+    pub const FROZEN: u64 = 4;
+}
+
+/// The kernel's own layout of `struct netdev_queue` (v5.x, x86-64).
+pub fn netdev_queue_layout() -> Layout {
+    Layout::new(
+        "netdev_queue",
+        &[
+            ("qdisc", 8, 8),
+            ("_xmit_lock", 128, 4),
+            ("xmit_lock_owner", 132, 4),
+            ("trans_start", 136, 8),
+            ("state", 144, 8),
+            ("dql", 152, 12),
+        ],
+    )
+}
+
+/// A transmit queue.
+#[derive(Debug)]
+pub struct TxQueue {
+    /// Index of its device.
+    pub dev: usize,
+    /// Number in the trace.
+    pub number: u32,
+    /// Index of its qdisc, if it has one.
+    pub qdisc: Option<usize>,
+    lltx: bool,
+    /// `qdisc` pointer, read-mostly.
+    pub(crate) qdisc_word: Word,
+    lock: QSpinLock,
+    owner: Word,
+    trans_start: Word,
+    state: Word,
+    pub(crate) dql: Word,
+}
+
+impl TxQueue {
+    pub(crate) fn place(
+        memory: &mut Placement,
+        layouts: &LayoutSet,
+        name: &str,
+        at: (usize, u32),
+        lltx: bool,
+        locks: &mut Vec<String>,
+    ) -> TxQueue {
+        let placed = memory.object(&format!("netdev_queue {name}"), layouts.get("netdev_queue", netdev_queue_layout));
+        let mut field = |f: &str| memory.field(&placed, f);
+        locks.push(format!("{name} _xmit_lock"));
+        TxQueue {
+            dev: at.0,
+            number: at.1,
+            qdisc: None,
+            lltx,
+            qdisc_word: field("qdisc"),
+            lock: QSpinLock::new(field("_xmit_lock"), locks.len() as u32 - 1),
+            owner: field("xmit_lock_owner"),
+            trans_start: field("trans_start"),
+            state: field("state"),
+            dql: field("dql"),
+        }
+    }
+
+    /// Its lock.
+    pub fn xmit_lock(&self) -> &QSpinLock {
+        &self.lock
+    }
+
+    /// `HARD_TX_LOCK`: nothing on an LLTX device.
+    pub(crate) async fn hard_tx_lock(&self, cpu: Cpu<'_>) {
+        if !self.lltx {
+            cpu.spend(Cost::HardTxLock);
+            self.lock.lock(cpu).await;
+            cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+        }
+    }
+
+    /// `HARD_TX_UNLOCK`.
+    pub(crate) async fn hard_tx_unlock(&self, cpu: Cpu<'_>) {
+        if !self.lltx {
+            cpu.store(self.owner, 0).await;
+            self.lock.unlock(cpu).await;
+        }
+    }
+
+    /// `netif_xmit_frozen_or_stopped`.
+    pub(crate) async fn frozen_or_stopped(&self, cpu: Cpu<'_>) -> bool {
+        cpu.load(self.state).await != 0
+    }
+
+    /// `netif_xmit_stopped`: FROZEN does not count.
+    pub(crate) async fn stopped(&self, cpu: Cpu<'_>) -> bool {
+        cpu.load(self.state).await & (txq_state::DRV_XOFF | txq_state::STACK_XOFF) != 0
+    }
+
+    /// `txq_trans_update`: only where the lock has an owner, so never on an LLTX device.
+    pub(crate) async fn trans_update(&self, cpu: Cpu<'_>) {
+        if cpu.load(self.owner).await != 0 {
+            cpu.store(self.trans_start, cpu.now().ps() / 4_000_000_000).await;
+        }
+    }
+
+    /// `netif_tx_stop_queue`.
+    pub(crate) async fn stop(&self, cpu: Cpu<'_>) {
+        cpu.rmw_posted(self.state, Rmw::Mask { clear: 0, set: txq_state::DRV_XOFF }).await;
+        cpu.record(Kind::TxqState, self.number, txq_state::DRV_XOFF as u32);
+    }
+
+    /// The atomic of `netif_tx_wake_queue`: true if the queue was stopped.
+    pub(crate) async fn test_and_clear_stopped(&self, cpu: Cpu<'_>) -> bool {
+        let clear = Rmw::Mask { clear: txq_state::DRV_XOFF, set: 0 };
+        let was = cpu.rmw(self.state, clear, crate::machine::Order::Full).await & txq_state::DRV_XOFF != 0;
+        if was {
+            cpu.record(Kind::TxqState, self.number, 0);
+        }
+        was
+    }
+
+    /// The state bits, looked at from outside the run.
+    pub fn peek_state(&self, cpu: Cpu<'_>) -> u64 {
+        cpu.machine().peek(self.state)
+    }
+}
+
+/// Which driver serves a device.
+#[derive(Debug)]
+pub enum Driver {
+    /// `dummy`.
+    Dummy,
+    /// The minimal NIC.
+    Nic(super::drivers::nic::Nic),
+}
+
+/// A network device.
+#[derive(Debug)]
+pub struct NetDevice {
+    /// Interface name.
+    pub name: String,
+    /// Its first transmit queue in the kernel's table, and how many.
+    pub txqs: std::ops::Range<usize>,
+    /// Its driver.
+    pub driver: Driver,
+    /// Packets and bytes sent, packets dropped outside a qdisc.
+    pub tx_packets: Cell<u64>,
+    /// Bytes sent.
+    pub tx_bytes: Cell<u64>,
+    /// Packets dropped outside a qdisc.
+    pub tx_dropped: Cell<u64>,
+    /// Packets received.
+    pub rx_packets: Cell<u64>,
+}

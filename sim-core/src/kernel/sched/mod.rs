@@ -1,0 +1,9 @@
+//! `net/sched`: queueing disciplines.
+
+pub(crate) mod generic;
+pub(crate) mod lockless;
+pub mod pfifo;
+pub mod pfifo_fast;
+pub mod ptr_ring;
+pub mod qdisc;
+pub mod user;

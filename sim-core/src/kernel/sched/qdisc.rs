@@ -1,0 +1,269 @@
+//! `struct Qdisc`: the words that senders share, where the layout puts them.
+
+use super::pfifo::Pfifo;
+use super::pfifo_fast::PfifoFast;
+use crate::kernel::locking::QSpinLock;
+use crate::kernel::skb::Skb;
+use crate::kernel::{Cpu, Func};
+use crate::machine::layout::{Layout, LayoutSet};
+use crate::machine::memory::{Placement, Word};
+use crate::trace::Kind;
+use crate::engine::time::Instant;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+/// Bits of `Qdisc.state`.
+pub mod state {
+    /// `__QDISC_STATE_SCHED`: on some CPU's output queue.
+    pub const SCHED: u64 = 1;
+    /// `__QDISC_STATE_DEACTIVATED`.
+    pub const DEACTIVATED: u64 = 2;
+    /// `__QDISC_STATE_MISSED` (v5.13); `NEED_RESCHEDULE` of the thread's first patch.
+    pub const MISSED: u64 = 4;
+    /// `__QDISC_STATE_DRAINING` (v5.14).
+    pub const DRAINING: u64 = 8;
+}
+
+/// The kernel's own layout of `struct Qdisc`, v5.4 to v5.15 (x86-64 offsets; the hot half starts
+/// at byte 128).
+pub fn layout_5_11() -> Layout {
+    Layout::new(
+        "Qdisc",
+        &[
+            ("enqueue", 0, 8),
+            ("flags", 16, 4),
+            ("cpu_bstats", 64, 8),
+            ("gso_skb", 128, 24),
+            ("qlen", 168, 4),
+            ("lock", 172, 4),
+            ("bstats", 176, 16),
+            ("running", 192, 4),
+            ("qstats", 196, 20),
+            ("state", 216, 8),
+            ("next_sched", 224, 8),
+            ("skb_bad_txq", 232, 24),
+            ("busylock", 256, 4),
+            ("seqlock", 260, 4),
+            ("empty", 264, 1),
+        ],
+    )
+}
+
+/// The same from v5.16: `state2` instead of `running`, one line longer.
+pub fn layout_5_16() -> Layout {
+    Layout::new(
+        "Qdisc",
+        &[
+            ("enqueue", 0, 8),
+            ("flags", 16, 4),
+            ("cpu_bstats", 64, 8),
+            ("gso_skb", 128, 24),
+            ("qlen", 168, 4),
+            ("lock", 172, 4),
+            ("bstats", 176, 16),
+            ("qstats", 192, 20),
+            ("running", 216, 1),
+            ("state", 216, 8),
+            ("state2", 224, 8),
+            ("next_sched", 232, 8),
+            ("skb_bad_txq", 240, 24),
+            ("busylock", 320, 4),
+            ("seqlock", 324, 4),
+            ("empty", 328, 1),
+        ],
+    )
+}
+
+/// What a qdisc queues with.
+#[derive(Debug)]
+pub enum Queueing {
+    /// Three rings.
+    PfifoFast(PfifoFast),
+    /// One list.
+    Pfifo(Pfifo),
+}
+
+/// A queueing discipline on one transmit queue.
+#[derive(Debug)]
+pub struct Qdisc {
+    /// Number in the trace and in the kernel's table.
+    pub number: u32,
+    /// Transmit queue it belongs to.
+    pub txq: usize,
+    /// `TCQ_F_NOLOCK`.
+    pub nolock: bool,
+    /// `TCQ_F_CAN_BYPASS`.
+    pub can_bypass: bool,
+    /// Read-mostly head of the struct.
+    pub(crate) enqueue: Word,
+    /// Number of requeued skbs.
+    pub(crate) gso_skb: Word,
+    /// `q.qlen` (locked qdiscs).
+    pub(crate) qlen: Word,
+    /// `bstats` (locked qdiscs).
+    pub(crate) bstats: Word,
+    /// Seqcount or `state2`: running.
+    pub(crate) running: Word,
+    /// `qstats` (locked qdiscs).
+    pub(crate) qstats: Word,
+    /// State bits.
+    pub(crate) state: Word,
+    /// Length of the list of skbs for another txq.
+    pub(crate) skb_bad_txq: Word,
+    /// `empty`, a hint (v5.0 to v5.13).
+    pub(crate) empty: Word,
+    /// The root lock.
+    pub root_lock: QSpinLock,
+    /// Taken before the root lock by those who saw the qdisc running.
+    pub busylock: QSpinLock,
+    /// Who drains (lockless).
+    pub seqlock: QSpinLock,
+    /// How it queues.
+    pub queue: Queueing,
+    requeued: RefCell<VecDeque<Skb>>,
+    /// Counters for reports; no simulated cost of their own.
+    pub stats: QdiscStats,
+    /// The last time somebody failed to become the one who drains: when, which CPU.
+    pub last_lost: Cell<Option<(Instant, u16, Func)>>,
+}
+
+/// What `tc -s qdisc` shows, and a little more.
+#[derive(Debug, Default)]
+#[allow(missing_docs)]
+pub struct QdiscStats {
+    pub bytes: Cell<u64>,
+    pub packets: Cell<u64>,
+    pub dropped: Cell<u64>,
+    pub requeues: Cell<u64>,
+    pub bypassed: Cell<u64>,
+    pub enqueued: Cell<u64>,
+    pub dequeued: Cell<u64>,
+    pub qlen: Cell<u64>,
+    pub backlog: Cell<u64>,
+    pub qlen_max: Cell<u64>,
+    pub runs: Cell<u64>,
+}
+
+pub(crate) fn bump(cell: &Cell<u64>, n: u64) {
+    cell.set(cell.get() + n);
+}
+
+/// Where a new qdisc goes and what it is called.
+pub(crate) struct QdiscPlace<'a> {
+    pub memory: &'a mut Placement,
+    pub layouts: &'a LayoutSet,
+    pub name: &'a str,
+    pub number: u32,
+    pub txq: usize,
+    pub locks: &'a mut Vec<String>,
+}
+
+impl Qdisc {
+    /// Places a qdisc. `make` makes its queue.
+    pub(crate) fn place(
+        at: QdiscPlace<'_>,
+        nolock: bool,
+        can_bypass: bool,
+        make: impl FnOnce(&mut Placement, &mut Vec<String>) -> Queueing,
+    ) -> Qdisc {
+        let QdiscPlace { memory, layouts, name, number, txq, locks } = at;
+        let placed = memory.object(&format!("Qdisc {name}"), layouts.get("Qdisc", layout_5_11));
+        let mut field = |f: &str| memory.field(&placed, f);
+        let mut lock = |word: Word, what: &str| {
+            locks.push(format!("{name} {what}"));
+            QSpinLock::new(word, locks.len() as u32 - 1)
+        };
+        let root_lock = lock(field("lock"), "root_lock");
+        let busylock = lock(field("busylock"), "busylock");
+        let seqlock = lock(field("seqlock"), "seqlock");
+        Qdisc {
+            number,
+            txq,
+            nolock,
+            can_bypass,
+            enqueue: field("enqueue"),
+            gso_skb: field("gso_skb"),
+            qlen: field("qlen"),
+            bstats: field("bstats"),
+            running: field("running"),
+            qstats: field("qstats"),
+            state: field("state"),
+            skb_bad_txq: field("skb_bad_txq"),
+            empty: field("empty"),
+            root_lock,
+            busylock,
+            seqlock,
+            queue: make(memory, locks),
+            requeued: RefCell::default(),
+            stats: QdiscStats::default(),
+            last_lost: Cell::new(None),
+        }
+    }
+
+    /// Notes that `skb` was queued.
+    pub(crate) fn note_enqueue(&self, cpu: Cpu<'_>, skb: Skb) {
+        let s = &self.stats;
+        bump(&s.enqueued, 1);
+        self.note_len(cpu, 1, cpu.k.skbs.len(skb), Kind::QdiscEnqueue, skb);
+        s.qlen_max.set(s.qlen_max.get().max(s.qlen.get()));
+    }
+
+    /// Notes that `skb` left the queue to be sent.
+    pub(crate) fn note_dequeue(&self, cpu: Cpu<'_>, skb: Skb) {
+        let s = &self.stats;
+        bump(&s.dequeued, 1);
+        self.note_len(cpu, u64::MAX, cpu.k.skbs.len(skb), Kind::QdiscDequeue, skb);
+    }
+
+    fn note_len(&self, cpu: Cpu<'_>, delta: u64, len: u32, kind: Kind, skb: Skb) {
+        let s = &self.stats;
+        s.qlen.set(s.qlen.get().wrapping_add(delta));
+        s.backlog.set(s.backlog.get().wrapping_add(delta.wrapping_mul(u64::from(len))));
+        cpu.record(kind, cpu.k.skbs.id(skb), self.number);
+        cpu.record(Kind::QdiscLen, self.number, s.qlen.get() as u32);
+    }
+
+    /// Notes that `skb` was sent (`bstats`).
+    pub(crate) fn note_sent(&self, cpu: Cpu<'_>, skb: Skb) {
+        bump(&self.stats.packets, 1);
+        bump(&self.stats.bytes, u64::from(cpu.k.skbs.len(skb)));
+    }
+
+    /// Puts `skb` on the list of requeued ones (the caller holds what protects it).
+    pub(crate) async fn push_requeued(&self, cpu: Cpu<'_>, skb: Skb) {
+        self.requeued.borrow_mut().push_back(skb);
+        let n = self.requeued.borrow().len() as u64;
+        cpu.store(self.gso_skb, n).await;
+        bump(&self.stats.requeues, 1);
+        bump(&self.stats.enqueued, 1);
+        self.note_len(cpu, 1, cpu.k.skbs.len(skb), Kind::QdiscRequeue, skb);
+    }
+
+    /// Takes the first requeued skb.
+    pub(crate) async fn pop_requeued(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        let skb = self.requeued.borrow_mut().pop_front()?;
+        let n = self.requeued.borrow().len() as u64;
+        cpu.store(self.gso_skb, n).await;
+        self.note_dequeue(cpu, skb);
+        Some(skb)
+    }
+
+    /// Everything that is queued, looked at from outside the run, next to be sent first.
+    pub fn peek_all(&self, cpu: Cpu<'_>) -> Vec<Skb> {
+        let mut all: Vec<Skb> = self.requeued.borrow().iter().copied().collect();
+        match &self.queue {
+            Queueing::PfifoFast(q) => all.extend(q.peek_all(cpu)),
+            Queueing::Pfifo(q) => all.extend(q.peek_all()),
+        }
+        all
+    }
+
+    /// Its locks.
+    pub fn locks(&self) -> Vec<&QSpinLock> {
+        let mut locks = vec![&self.root_lock, &self.busylock, &self.seqlock];
+        if let Queueing::PfifoFast(q) = &self.queue {
+            locks.extend(q.rings().iter().map(|r| r.producer_lock()));
+        }
+        locks
+    }
+}

@@ -1,0 +1,211 @@
+//! Socket buffers: identity, references, and the lines they lie on.
+//!
+//! Follows Linux 5.11 `net/core/skbuff.c`. An skb is two slab objects: the struct (4 lines) and the
+//! head, of which three lines matter here: headers, free pointer, shared info. Layout as counted on 6.1.
+
+use super::slab::{CacheSpec, KmemCache};
+use super::{Cost, Cpu, Func};
+use crate::engine::time::Instant;
+use crate::machine::memory::{Placement, Word};
+use crate::machine::{Footprint, Order, Rmw};
+use crate::trace::Kind;
+use std::cell::Cell;
+
+/// An skb in use: the number of its struct's slab object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Skb(pub(crate) u32);
+
+/// Lines of the struct, as bits of a mask.
+pub mod line {
+    /// next, prev, dev, sk, cb (qdisc packet length).
+    pub const L0: u16 = 1;
+    /// dst, destructor, len, queue_mapping, slab free pointer.
+    pub const L1: u16 = 2;
+    /// protocol, priority, header offsets.
+    pub const L2: u16 = 4;
+    /// head, data, truesize, users.
+    pub const L3: u16 = 8;
+    /// Of the head: packet headers.
+    pub const HEADERS: u16 = 1;
+    /// Of the head: slab free pointer.
+    pub const HEAD_FREEPTR: u16 = 2;
+    /// Of the head: `skb_shared_info`.
+    pub const SHINFO: u16 = 4;
+}
+
+/// What is known of an skb.
+#[derive(Debug)]
+struct Slot {
+    /// Identity in the trace; new for each allocation.
+    id: Cell<u32>,
+    head: Cell<u32>,
+    len: Cell<u32>,
+    flow: Cell<u32>,
+    number: Cell<u64>,
+    priority: Cell<u32>,
+    born: Cell<Instant>,
+}
+
+/// All skbs of a host.
+#[derive(Debug)]
+pub struct Skbs {
+    structs: KmemCache,
+    heads: KmemCache,
+    users: Word,
+    slots: Vec<Slot>,
+    allocated: Cell<u32>,
+}
+
+/// Who sends, how long, what priority.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Sending context.
+    pub flow: u32,
+    /// Number within the flow, from 0, in program order.
+    pub number: u64,
+    /// Length in bytes without FCS.
+    pub len: u32,
+    /// `skb->priority`.
+    pub priority: u32,
+}
+
+impl Skbs {
+    /// Places both caches for `capacity` skbs; `locks` are the trace numbers of the two node locks.
+    pub fn place(memory: &mut Placement, capacity: u32, cpus: usize, locks: [u32; 2]) -> Skbs {
+        // Sizes of a machine with 64 to 127 CPUs: 32 objects a slab in both caches.
+        let structs = CacheSpec { name: "skbuff_head_cache", lines: 4, freeptr: 1, per_slab: 32, cpu_partial: 13, capacity };
+        let heads = CacheSpec { name: "kmalloc-1k", lines: 3, freeptr: 1, per_slab: 32, cpu_partial: 6, capacity };
+        let structs = KmemCache::place(memory, structs, cpus, locks[0]);
+        let heads = KmemCache::place(memory, heads, cpus, locks[1]);
+        let users: Vec<Word> =
+            (0..structs.capacity()).map(|i| memory.word(structs.line(i).nth(3), 28, "skb users", 0)).collect();
+        let slots = users
+            .iter()
+            .map(|_| Slot {
+                id: Cell::new(0),
+                head: Cell::new(0),
+                len: Cell::new(0),
+                flow: Cell::new(0),
+                number: Cell::new(0),
+                priority: Cell::new(0),
+                born: Cell::default(),
+            })
+            .collect();
+        Skbs { structs, heads, users: users[0], slots, allocated: Cell::new(0) }
+    }
+
+    fn slot(&self, skb: Skb) -> &Slot {
+        &self.slots[skb.0 as usize]
+    }
+
+    /// Identity in the trace.
+    pub fn id(&self, skb: Skb) -> u32 {
+        self.slot(skb).id.get()
+    }
+    /// Length in bytes.
+    pub fn len(&self, skb: Skb) -> u32 {
+        self.slot(skb).len.get()
+    }
+    /// Sending context and number within it.
+    pub fn flow(&self, skb: Skb) -> (u32, u64) {
+        (self.slot(skb).flow.get(), self.slot(skb).number.get())
+    }
+    /// `skb->priority`.
+    pub fn priority(&self, skb: Skb) -> u32 {
+        self.slot(skb).priority.get()
+    }
+    /// When the sender handed it to the stack.
+    pub fn born(&self, skb: Skb) -> Instant {
+        self.slot(skb).born.get()
+    }
+    /// Sets the instant at which the sender hands it to the stack.
+    pub fn set_born(&self, skb: Skb, at: Instant) {
+        self.slot(skb).born.set(at);
+    }
+    /// Gives a cloned skb (`clone_skb`) its next number.
+    pub fn renumber(&self, skb: Skb, number: u64) {
+        self.slot(skb).number.set(number);
+    }
+    /// skbs that are allocated.
+    pub fn in_use(&self) -> u32 {
+        self.structs.in_use()
+    }
+    /// The two caches.
+    pub fn caches(&self) -> [&KmemCache; 2] {
+        [&self.structs, &self.heads]
+    }
+    fn users(&self, skb: Skb) -> Word {
+        self.users.nth(skb.0)
+    }
+
+    /// Lines of the struct.
+    #[inline(always)]
+    pub fn struct_lines(&self, skb: Skb, reads: u16, writes: u16) -> Footprint {
+        Footprint { base: self.structs.line(skb.0), reads, writes }
+    }
+
+    /// Lines of the head.
+    #[inline(always)]
+    pub fn head_lines(&self, skb: Skb, reads: u16, writes: u16) -> Footprint {
+        Footprint { base: self.heads.line(self.slot(skb).head.get()), reads, writes }
+    }
+
+    /// `__alloc_skb`: one reference. `None` when the host's skbs are used up.
+    pub async fn alloc(&self, cpu: Cpu<'_>, packet: Packet) -> Option<Skb> {
+        let _span = cpu.enter(Func::AllocSkb);
+        let object = self.structs.alloc(cpu).await?;
+        let Some(head) = self.heads.alloc(cpu).await else {
+            self.structs.free(cpu, object).await;
+            return None;
+        };
+        cpu.spend(Cost::SkbAlloc);
+        let skb = Skb(object);
+        let slot = self.slot(skb);
+        slot.head.set(head);
+        slot.id.set(self.allocated.get());
+        self.allocated.set(self.allocated.get().wrapping_add(1));
+        slot.len.set(packet.len);
+        slot.flow.set(packet.flow);
+        slot.number.set(packet.number);
+        slot.priority.set(packet.priority);
+        let all = line::L0 | line::L1 | line::L2;
+        cpu.touch([self.struct_lines(skb, 0, all), self.head_lines(skb, 0, line::SHINFO)]).await;
+        cpu.store(self.users(skb), 1).await;
+        cpu.record(Kind::SkbAlloc, slot.id.get(), packet.len);
+        Some(skb)
+    }
+
+    /// `refcount_add(n, &skb->users)`.
+    pub async fn get(&self, cpu: Cpu<'_>, skb: Skb, n: u32) {
+        cpu.rmw(self.users(skb), Rmw::Add(u64::from(n)), Order::Relaxed).await;
+    }
+
+    /// `refcount_sub`: gives back `n` references that are surely not the last.
+    pub async fn put_spare(&self, cpu: Cpu<'_>, skb: Skb, n: u32) {
+        cpu.rmw(self.users(skb), Rmw::Add((n as u64).wrapping_neg()), Order::Relaxed).await;
+    }
+
+    /// `consume_skb`/`kfree_skb`: drops one reference; the last one frees.
+    pub async fn put(&self, cpu: Cpu<'_>, skb: Skb) {
+        let _span = cpu.enter(Func::ConsumeSkb);
+        cpu.spend(Cost::SkbUnref);
+        if cpu.load(self.users(skb)).await != 1 {
+            let old = cpu.rmw(self.users(skb), Rmw::Add(1u64.wrapping_neg()), Order::Relaxed).await;
+            assert!(old > 0, "skb {} freed twice", self.id(skb));
+            if old != 1 {
+                return;
+            }
+        }
+        self.release(cpu, skb).await;
+    }
+
+    /// `__kfree_skb`.
+    async fn release(&self, cpu: Cpu<'_>, skb: Skb) {
+        let _span = cpu.enter(Func::KfreeSkb);
+        cpu.spend(Cost::SkbFree);
+        cpu.touch([self.struct_lines(skb, line::L1 | line::L3, 0), self.head_lines(skb, line::SHINFO, 0)]).await;
+        cpu.record(Kind::SkbFree, self.id(skb), 0);
+        self.heads.free(cpu, self.slot(skb).head.get()).await;
+        self.structs.free(cpu, skb.0).await;
+    }
+}

@@ -1,0 +1,643 @@
+//! CPUs and their contexts: a task, a softirq and a hardirq context each, stacked.
+//!
+//! The top context runs; those below are suspended. A context waits in one of a few ways
+//! ([`Wait`]), and how it waits decides what an interrupt may do: work is cut and its rest
+//! re-armed, an access is completed first, a spin is left at once and looked at again later.
+
+use super::Machine;
+use super::counters::{Counters, add};
+use crate::engine::time::{Instant, Span};
+use crate::trace::{Kind, Level};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// No context.
+pub(super) const NO_CTX: u32 = u32::MAX;
+const LEVELS: usize = 3;
+
+/// How a context waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// For something to do.
+    Idle,
+    /// It runs (or is due to).
+    Running,
+    /// For work to be done; an interrupt may cut it. Until the instant given.
+    Work(Instant),
+    /// For an access to complete; interrupts come after that.
+    Access,
+    /// On a line, for a store by somebody else.
+    Spin,
+    /// For a wake-up or its turn (tasks only).
+    Asleep,
+    /// Until the softirqs it started are done.
+    HandedOver,
+}
+
+/// State of one context.
+#[derive(Debug)]
+pub(super) struct Ctx {
+    pub cpu: u16,
+    pub level: Level,
+    pub wait: Cell<Wait>,
+    /// A higher context runs on top of it.
+    pub suspended: Cell<bool>,
+    /// Work that was cut and is still to do.
+    rest: Cell<Span>,
+    /// It was woken while suspended; it may go on from this instant.
+    due: Cell<Option<Instant>>,
+    /// When the event it waits for comes (spins only).
+    wake_at: Cell<Option<Instant>>,
+    pub next_watcher: Cell<u32>,
+    /// Index into the trace's task names.
+    pub task: u32,
+}
+
+impl Ctx {
+    pub fn new(cpu: u16, level: Level, task: u32) -> Ctx {
+        Ctx {
+            cpu,
+            level,
+            wait: Cell::new(Wait::Idle),
+            suspended: Cell::new(false),
+            rest: Cell::default(),
+            due: Cell::new(None),
+            wake_at: Cell::new(None),
+            next_watcher: Cell::new(NO_CTX),
+            task,
+        }
+    }
+}
+
+/// State of one logical CPU.
+#[derive(Debug)]
+pub(super) struct CpuState {
+    pub core: u16,
+    /// Work of the running context that has not passed yet.
+    pub owed: Cell<Span>,
+    /// An interrupt waits for the running context to come to a point where it may be taken.
+    pub attention: Cell<bool>,
+    /// When all stores issued so far are visible, when all loads are there, and the instant
+    /// before which no later store may become visible.
+    pub stores_done: Cell<Instant>,
+    pub loads_done: Cell<Instant>,
+    pub fence: Cell<Instant>,
+    /// The context of each level that is active, or [`NO_CTX`].
+    active: [Cell<u32>; LEVELS],
+    softirq_ctx: Cell<u32>,
+    hardirq_ctx: Cell<u32>,
+    run_queue: RefCell<VecDeque<u32>>,
+    slice_start: Cell<Instant>,
+    since: Cell<Instant>,
+    /// Hard interrupts raised and not taken, one bit a vector.
+    irqs: Cell<u64>,
+    irqs_off: Cell<bool>,
+    bh_off: Cell<u32>,
+    pub spinning: Cell<bool>,
+    pub counters: Counters,
+    /// Function that runs, for messages.
+    pub function: Cell<u16>,
+}
+
+impl CpuState {
+    pub fn new(core: u16) -> CpuState {
+        CpuState {
+            core,
+            owed: Cell::default(),
+            attention: Cell::new(false),
+            stores_done: Cell::default(),
+            loads_done: Cell::default(),
+            fence: Cell::default(),
+            active: std::array::from_fn(|_| Cell::new(NO_CTX)),
+            softirq_ctx: Cell::new(NO_CTX),
+            hardirq_ctx: Cell::new(NO_CTX),
+            run_queue: RefCell::default(),
+            slice_start: Cell::default(),
+            since: Cell::default(),
+            irqs: Cell::new(0),
+            irqs_off: Cell::new(false),
+            bh_off: Cell::new(0),
+            spinning: Cell::new(false),
+            counters: Counters::default(),
+            function: Cell::new(u16::MAX),
+        }
+    }
+
+    fn top_level(&self) -> Option<Level> {
+        [Level::Hardirq, Level::Softirq, Level::Task]
+            .into_iter()
+            .find(|&l| self.active[l as usize].get() != NO_CTX)
+    }
+
+    fn top(&self) -> u32 {
+        self.top_level().map_or(NO_CTX, |l| self.active[l as usize].get())
+    }
+
+    pub fn busy(&self) -> bool {
+        self.top() != NO_CTX
+    }
+}
+
+/// The handle that every kernel path takes first: one context on one logical CPU.
+#[derive(Clone, Copy)]
+pub struct Cpu<'w> {
+    pub(super) m: &'w Machine,
+    pub(super) s: &'w CpuState,
+    pub(super) ctx: u32,
+    pub(super) id: u16,
+}
+
+impl<'w> Cpu<'w> {
+    /// The number of the logical CPU within its host.
+    #[inline(always)]
+    pub fn id(self) -> u16 {
+        self.id
+    }
+
+    /// The machine it belongs to.
+    #[inline(always)]
+    pub fn machine(self) -> &'w Machine {
+        self.m
+    }
+
+    /// Which of the CPU's contexts this is.
+    #[inline(always)]
+    pub fn level(self) -> Level {
+        self.state().level
+    }
+
+    #[inline(always)]
+    pub(super) fn state(self) -> &'w Ctx {
+        &self.m.ctxs[self.ctx as usize]
+    }
+
+    /// The simulated time as this context sees it: the clock and the work it still owes.
+    #[inline(always)]
+    pub fn now(self) -> Instant {
+        self.m.engine.now() + self.s.owed.get()
+    }
+
+    /// The CPU's counters.
+    pub fn counters(self) -> &'w Counters {
+        &self.s.counters
+    }
+
+    /// Retires `n` instructions. Takes effect at the next access: nobody can see the difference.
+    #[inline(always)]
+    pub fn insns(self, n: u32) {
+        add(&self.s.counters.instructions, u64::from(n));
+        self.elapse(self.m.work(self.id, self.m.costs.insns(n)));
+    }
+
+    /// Lets `span` pass that is no instruction's own (an atomic, a clock read).
+    #[inline(always)]
+    pub fn elapse(self, span: Span) {
+        let mut owed = self.s.owed.get();
+        owed += span;
+        self.s.owed.set(owed);
+    }
+
+    /// A `this_cpu_*` operation on a line that nobody else touches.
+    #[inline(always)]
+    pub fn this_cpu_op(self) {
+        self.elapse(self.m.costs.this_cpu);
+    }
+
+    /// Writes a record of this CPU into the trace.
+    #[inline(always)]
+    pub fn record(self, kind: Kind, a: u32, b: u32) {
+        self.m.record(self.now(), self.id, kind, a, b);
+    }
+
+    /// Opens a span for kernel function `function`; it ends when the guard is dropped.
+    #[inline(always)]
+    pub fn span(self, function: u16) -> FnSpan<'w> {
+        self.record(Kind::FnEnter, u32::from(function), 0);
+        FnSpan { cpu: self, function, outer: self.s.function.replace(function) }
+    }
+
+    /// The kernel function that runs on this CPU.
+    pub fn function(self) -> u16 {
+        self.s.function.get()
+    }
+
+    /// Passes the owed work through the clock; true if that needed no suspension.
+    #[inline(always)]
+    pub(super) fn pass_work(self) -> bool {
+        if self.s.attention.get() {
+            return self.attend();
+        }
+        let owed = self.s.owed.get();
+        if owed == Span::ZERO {
+            return true;
+        }
+        self.s.owed.set(Span::ZERO);
+        let until = self.m.engine.now() + owed;
+        if self.m.engine.try_advance(until) {
+            return true;
+        }
+        self.state().wait.set(Wait::Work(until));
+        self.m.engine.arm(until, self.m.base + self.ctx);
+        false
+    }
+
+    /// Takes the interrupt that waited: this context is cut with its work to do.
+    #[cold]
+    fn attend(self) -> bool {
+        self.s.attention.set(false);
+        let ctx = self.state();
+        ctx.rest.set(self.s.owed.replace(Span::ZERO));
+        ctx.wait.set(Wait::Work(self.m.engine.now() + ctx.rest.get()));
+        ctx.suspended.set(true);
+        self.m.enter(self.id, Level::Hardirq);
+        self.m.engine.hand_over(self.m.base + self.s.hardirq_ctx.get());
+        false
+    }
+
+    /// Work as a future: lets everything owed pass now.
+    pub fn settle(self) -> Settle<'w> {
+        Settle { cpu: self, started: false }
+    }
+
+    /// `local_bh_disable`'s effect on the CPU (its cost is the caller's).
+    pub fn bh_disable(self) {
+        self.s.bh_off.set(self.s.bh_off.get() + 1);
+    }
+
+    /// The other half of `local_bh_enable`; true if softirqs may run now.
+    ///
+    /// # Panics
+    /// If BHs were not disabled.
+    pub fn bh_enable(self) -> bool {
+        let n = self.s.bh_off.get().checked_sub(1).expect("bh_enable pairs with bh_disable");
+        self.s.bh_off.set(n);
+        n == 0 && self.level() == Level::Task
+    }
+
+    /// Whether the CPU is in interrupt or has BHs disabled (`in_interrupt()`).
+    pub fn in_interrupt(self) -> bool {
+        self.level() != Level::Task || self.s.bh_off.get() > 0
+    }
+
+    /// Masks hard interrupts.
+    pub fn irq_disable(self) {
+        self.s.irqs_off.set(true);
+    }
+
+    /// Unmasks hard interrupts; a waiting one is taken at the next step.
+    pub fn irq_enable(self) {
+        self.s.irqs_off.set(false);
+        if self.s.irqs.get() != 0 && self.level() != Level::Hardirq {
+            self.s.attention.set(true);
+        }
+    }
+
+    /// Runs the softirq context now, on top of this one; resolves when it is done.
+    pub fn run_softirqs(self) -> HandOver<'w> {
+        HandOver { cpu: self, done: false }
+    }
+
+    /// Waits until this context is started (softirq and hardirq contexts, and new tasks).
+    pub fn started(self) -> Started<'w> {
+        Started { cpu: self, asked: false }
+    }
+
+    /// Ends this activation of a softirq or hardirq context: the CPU goes on with the softirqs
+    /// that are pending (`run_softirqs`) or with what lies below. Await [`started`](Self::started) next.
+    pub fn finish(self, run_softirqs: bool) {
+        self.m.finish(self, run_softirqs);
+    }
+
+    /// Takes the lowest raised interrupt vector.
+    pub fn take_irq(self) -> Option<u32> {
+        let irqs = self.s.irqs.get();
+        if irqs == 0 {
+            return None;
+        }
+        let vector = irqs.trailing_zeros();
+        self.s.irqs.set(irqs & (irqs - 1));
+        Some(vector)
+    }
+
+    /// Puts this task to sleep; another one runs. Resolves when it was woken and has its turn.
+    pub fn sleep(self) -> Switch<'w> {
+        Switch { cpu: self, again: false, done: false }
+    }
+
+    /// Lets another runnable task run, if there is one and this one's slice is over
+    /// (`cond_resched`). `min_run` is how long a task may keep the CPU while others wait.
+    pub fn cond_resched(self, min_run: Span) -> Switch<'w> {
+        let stay = self.s.run_queue.borrow().is_empty()
+            || self.now().since(self.s.slice_start.get()) < min_run;
+        Switch { cpu: self, again: true, done: stay }
+    }
+}
+
+/// An open function span.
+#[must_use = "the span ends when this is dropped"]
+pub struct FnSpan<'w> {
+    cpu: Cpu<'w>,
+    function: u16,
+    outer: u16,
+}
+
+impl Drop for FnSpan<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.cpu.s.function.set(self.outer);
+        self.cpu.record(Kind::FnLeave, u32::from(self.function), 0);
+    }
+}
+
+/// See [`Cpu::settle`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct Settle<'w> {
+    cpu: Cpu<'w>,
+    started: bool,
+}
+
+impl Future for Settle<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.started || self.cpu.pass_work() {
+            self.cpu.state().wait.set(Wait::Running);
+            return Poll::Ready(());
+        }
+        self.started = true;
+        Poll::Pending
+    }
+}
+
+/// See [`Cpu::run_softirqs`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct HandOver<'w> {
+    cpu: Cpu<'w>,
+    done: bool,
+}
+
+impl Future for HandOver<'_> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.done {
+            return Poll::Ready(());
+        }
+        self.done = true;
+        let ctx = self.cpu.state();
+        ctx.wait.set(Wait::HandedOver);
+        ctx.suspended.set(true);
+        self.cpu.m.enter(self.cpu.id, Level::Softirq);
+        self.cpu.m.engine.hand_over(self.cpu.m.base + self.cpu.s.softirq_ctx.get());
+        Poll::Pending
+    }
+}
+
+/// See [`Cpu::started`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct Started<'w> {
+    cpu: Cpu<'w>,
+    asked: bool,
+}
+
+impl Future for Started<'_> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.asked {
+            self.cpu.state().wait.set(Wait::Running);
+            return Poll::Ready(());
+        }
+        self.asked = true;
+        self.cpu.state().wait.set(Wait::Idle);
+        Poll::Pending
+    }
+}
+
+/// See [`Cpu::sleep`] and [`Cpu::cond_resched`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct Switch<'w> {
+    cpu: Cpu<'w>,
+    again: bool,
+    done: bool,
+}
+
+impl Switch<'_> {
+    /// Whether awaiting it gives up the CPU.
+    pub fn switches(&self) -> bool {
+        !self.done
+    }
+}
+
+impl Future for Switch<'_> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.done {
+            self.cpu.state().wait.set(Wait::Running);
+            return Poll::Ready(());
+        }
+        self.done = true;
+        let (cpu, m) = (self.cpu, self.cpu.m);
+        cpu.state().wait.set(Wait::Asleep);
+        let next = cpu.s.run_queue.borrow_mut().pop_front();
+        if self.again {
+            cpu.s.run_queue.borrow_mut().push_back(cpu.ctx);
+        }
+        m.leave(cpu.id, Level::Task);
+        if let Some(next) = next {
+            m.start_task(cpu.id, next);
+            add(&cpu.s.counters.context_switches, 1);
+            cpu.elapse(m.costs.context_switch);
+            m.engine.hand_over(m.base + next);
+        }
+        Poll::Pending
+    }
+}
+
+impl Machine {
+    /// Books the time since the last change of level on `cpu`.
+    fn account(&self, cpu: u16) {
+        let s = &self.cpus[usize::from(cpu)];
+        let now = self.engine.now();
+        let passed = now.since(s.since.replace(now)).ps();
+        let counter = match s.top_level() {
+            None => &s.counters.idle,
+            Some(Level::Task) => &s.counters.task,
+            Some(Level::Softirq) => &s.counters.softirq,
+            Some(Level::Hardirq) => &s.counters.hardirq,
+        };
+        add(counter, passed);
+    }
+
+    /// Books the time up to now on every CPU, before the counters are read.
+    pub fn account_all(&self) {
+        (0..self.cpus.len() as u16).for_each(|cpu| self.account(cpu));
+    }
+
+    fn enter(&self, cpu: u16, level: Level) {
+        self.account(cpu);
+        let s = &self.cpus[usize::from(cpu)];
+        let ctx = if level == Level::Softirq { s.softirq_ctx.get() } else { s.hardirq_ctx.get() };
+        s.active[level as usize].set(ctx);
+        self.record(self.engine.now(), cpu, Kind::CtxEnter, level as u32, 0);
+    }
+
+    fn leave(&self, cpu: u16, level: Level) {
+        self.account(cpu);
+        self.cpus[usize::from(cpu)].active[level as usize].set(NO_CTX);
+        self.record(self.engine.now(), cpu, Kind::CtxLeave, level as u32, 0);
+    }
+
+    fn start_task(&self, cpu: u16, ctx: u32) {
+        self.account(cpu);
+        let s = &self.cpus[usize::from(cpu)];
+        s.active[Level::Task as usize].set(ctx);
+        s.slice_start.set(self.engine.now());
+        let task = self.ctxs[ctx as usize].task;
+        self.record(self.engine.now(), cpu, Kind::CtxEnter, Level::Task as u32, task);
+    }
+
+    /// Declares which contexts serve softirqs and hard interrupts on `cpu`.
+    pub(super) fn set_irq_contexts(&self, cpu: u16, softirq: u32, hardirq: u32) {
+        let s = &self.cpus[usize::from(cpu)];
+        s.softirq_ctx.set(softirq);
+        s.hardirq_ctx.set(hardirq);
+    }
+
+    /// Makes a sleeping task runnable, at `at` or later. A task that is not asleep is left alone.
+    pub fn wake_task(&self, ctx: u32) {
+        let c = &self.ctxs[ctx as usize];
+        let s = &self.cpus[usize::from(c.cpu)];
+        if !matches!(c.wait.get(), Wait::Asleep | Wait::Idle) || s.run_queue.borrow().contains(&ctx) {
+            return;
+        }
+        c.wait.set(Wait::Running);
+        if s.active[Level::Task as usize].get() != NO_CTX {
+            c.wait.set(Wait::Asleep);
+            s.run_queue.borrow_mut().push_back(ctx);
+            return;
+        }
+        // No task runs there: this one is put below whatever else is active.
+        let covered = s.top_level().is_some();
+        self.start_task(c.cpu, ctx);
+        if covered {
+            c.suspended.set(true);
+            c.due.set(Some(self.engine.now()));
+            c.wait.set(Wait::Spin);
+        } else {
+            self.engine.arm(self.engine.now(), self.base + ctx);
+        }
+    }
+
+    /// Whether a task is runnable or running.
+    pub fn task_runnable(&self, ctx: u32) -> bool {
+        let c = &self.ctxs[ctx as usize];
+        let s = &self.cpus[usize::from(c.cpu)];
+        s.active[Level::Task as usize].get() == ctx || s.run_queue.borrow().contains(&ctx)
+    }
+
+    /// Starts task `ctx` for the first time at `at`.
+    pub fn start_at(&self, ctx: u32, at: Instant) {
+        self.engine.push(at, crate::engine::Class::Device, self.starts + ctx);
+    }
+
+    /// Raises hard interrupt `vector` on `cpu`.
+    ///
+    /// # Panics
+    /// If `vector` is 64 or more.
+    pub fn raise_irq(&self, cpu: u16, vector: u32) {
+        assert!(vector < 64, "vectors 0..64");
+        let s = &self.cpus[usize::from(cpu)];
+        s.irqs.set(s.irqs.get() | 1 << vector);
+        if s.irqs_off.get() || s.top_level() == Some(Level::Hardirq) {
+            return;
+        }
+        let top = s.top();
+        if top != NO_CTX {
+            let c = &self.ctxs[top as usize];
+            match c.wait.get() {
+                Wait::Work(until) => {
+                    self.engine.disarm(self.base + top);
+                    c.rest.set(until.since(self.engine.now()));
+                }
+                Wait::Spin => {
+                    if let Some(at) = c.wake_at.take() {
+                        self.engine.disarm(self.base + top);
+                        c.due.set(Some(at));
+                    }
+                }
+                _ => {
+                    s.attention.set(true);
+                    return;
+                }
+            }
+            c.suspended.set(true);
+        }
+        self.enter(cpu, Level::Hardirq);
+        self.engine.arm(self.engine.now(), self.base + s.hardirq_ctx.get());
+    }
+
+    fn finish(&self, cpu: Cpu<'_>, run_softirqs: bool) {
+        let (s, level) = (cpu.s, cpu.level());
+        if level == Level::Hardirq && s.irqs.get() != 0 {
+            self.engine.hand_over(self.base + cpu.ctx);
+            return;
+        }
+        self.leave(cpu.id, level);
+        let softirq_free = s.active[Level::Softirq as usize].get() == NO_CTX && s.bh_off.get() == 0;
+        if level == Level::Hardirq && run_softirqs && softirq_free {
+            self.enter(cpu.id, Level::Softirq);
+            self.engine.hand_over(self.base + s.softirq_ctx.get());
+            return;
+        }
+        let below = s.top();
+        if below == NO_CTX {
+            return;
+        }
+        let c = &self.ctxs[below as usize];
+        c.suspended.set(false);
+        let now = self.engine.now();
+        match c.wait.get() {
+            Wait::HandedOver => {
+                c.wait.set(Wait::Running);
+                self.engine.hand_over(self.base + below);
+            }
+            Wait::Work(_) => {
+                // What the higher context still owed is paid before the rest.
+                let until = now + s.owed.replace(Span::ZERO) + c.rest.replace(Span::ZERO);
+                c.wait.set(Wait::Work(until));
+                self.engine.arm(until, self.base + below);
+            }
+            Wait::Spin => {
+                if let Some(at) = c.due.take() {
+                    let at = at.max(now);
+                    c.wake_at.set(Some(at));
+                    self.engine.arm(at, self.base + below);
+                }
+            }
+            other => unreachable!("a suspended context cannot wait like {other:?}"),
+        }
+    }
+
+    /// Wakes a context that spins, at `at`.
+    pub(super) fn wake_spinner(&self, ctx: u32, at: Instant) {
+        let c = &self.ctxs[ctx as usize];
+        if c.suspended.get() {
+            c.due.set(Some(at));
+        } else {
+            c.wake_at.set(Some(at));
+            self.engine.arm(at, self.base + ctx);
+        }
+    }
+
+    /// A first start that [`start_at`](Self::start_at) had queued.
+    pub(crate) fn first_start(&self, ctx: u32) {
+        self.wake_task(ctx);
+    }
+
+    /// Contexts that spin or sleep with work left, as words for a deadlock message.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u16, Level, u32)> + '_ {
+        self.ctxs.iter().filter(|c| c.wait.get() == Wait::Spin).map(|c| (c.cpu, c.level, c.task))
+    }
+}

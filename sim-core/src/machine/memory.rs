@@ -1,0 +1,129 @@
+//! Simulated memory: words that live on cache lines, placed before the run.
+//!
+//! All values lie in one arena, so layouts are data, and a state hash or a reset is one walk.
+
+use super::layout::{LINE_BYTES, Layout};
+use crate::trace::{LineName, WordName};
+
+/// A shared word: a handle into the machine's arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Word(pub(super) u32);
+
+/// A cache line of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineId(pub(super) u32);
+
+impl Word {
+    /// Its number in [`Names::words`](crate::trace::Names::words).
+    pub fn number(self) -> u32 {
+        self.0
+    }
+    /// The `n`-th word after this one, for words placed as an array.
+    #[inline(always)]
+    pub fn nth(self, n: u32) -> Word {
+        Word(self.0 + n)
+    }
+}
+
+impl LineId {
+    /// The `n`-th line after this one, for lines placed together.
+    #[inline(always)]
+    pub fn nth(self, n: u32) -> LineId {
+        LineId(self.0 + n)
+    }
+    /// Its number in [`Names::lines`](crate::trace::Names::lines).
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Places words on lines, before the run.
+#[derive(Debug, Default)]
+pub struct Placement {
+    pub(super) line_of: Vec<u32>,
+    pub(super) initial: Vec<u64>,
+    pub(super) lines: u32,
+    words: Vec<WordName>,
+    line_names: Vec<LineName>,
+    named: bool,
+}
+
+/// A struct that was placed.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    object: String,
+    layout: Layout,
+    first: LineId,
+}
+
+impl Placement {
+    /// An empty memory. Without names (`named` off) a run is the same, only its trace is mute.
+    pub fn new(named: bool) -> Placement {
+        Placement { named, ..Placement::default() }
+    }
+
+    /// Places `n` fresh lines called `name`.
+    pub fn lines(&mut self, name: &str, n: u32) -> LineId {
+        let first = self.lines;
+        self.lines += n;
+        if self.named {
+            self.line_names.extend((0..n).map(|i| LineName {
+                name: if n == 1 { name.to_owned() } else { format!("{name} line {i}") },
+            }));
+        }
+        LineId(first)
+    }
+
+    /// Places a word at `offset` of `line`, holding `initial`.
+    pub fn word(&mut self, line: LineId, offset: u16, name: &str, initial: u64) -> Word {
+        let word = self.line_of.len() as u32;
+        self.line_of.push(line.0);
+        self.initial.push(initial);
+        if self.named {
+            self.words.push(WordName { name: name.to_owned(), line: line.0, offset });
+        }
+        Word(word)
+    }
+
+    /// A word alone on its line.
+    pub fn lone_word(&mut self, name: &str, initial: u64) -> Word {
+        let line = self.lines(name, 1);
+        self.word(line, 0, name, initial)
+    }
+
+    /// Places an object with this layout on fresh lines.
+    pub fn object(&mut self, object: &str, layout: Layout) -> Placed {
+        let first = self.lines(object, layout.lines());
+        Placed { object: object.to_owned(), layout, first }
+    }
+
+    /// A word for field `field` of a placed object.
+    ///
+    /// # Panics
+    /// If the layout has no such field: the layout of a struct must hold every field the kernel
+    /// code touches (the scenario reader checks that).
+    pub fn field(&mut self, placed: &Placed, field: &str) -> Word {
+        let Some(f) = placed.layout.field(field) else {
+            panic!("layout `{}` has no field `{field}`", placed.layout.name)
+        };
+        let line = placed.first.nth(f.offset / LINE_BYTES);
+        let name = format!("{} {field}", placed.object);
+        self.word(line, (f.offset % LINE_BYTES) as u16, &name, 0)
+    }
+
+    /// The names of words and lines, for the trace.
+    pub fn take_names(&mut self) -> (Vec<WordName>, Vec<LineName>) {
+        (std::mem::take(&mut self.words), std::mem::take(&mut self.line_names))
+    }
+}
+
+impl Placed {
+    /// The line on which `field` lies.
+    ///
+    /// # Panics
+    /// If the layout has no such field.
+    pub fn line_of(&self, field: &str) -> LineId {
+        let f = self.layout.field(field).expect("field of its layout");
+        self.first.nth(f.offset / LINE_BYTES)
+    }
+}

@@ -1,0 +1,4 @@
+//! Loads: what puts packets into the stack.
+
+pub(crate) mod paced;
+pub(crate) mod pktgen;

@@ -1,0 +1,441 @@
+//! From a configuration to a world that can run: a straight list.
+
+use super::{Options, Shared};
+use crate::config::{self, Config, DeviceKind, Workload};
+use crate::engine::Engine;
+use crate::engine::schedule::{Schedule, Timed};
+use crate::engine::time::{Instant, Span};
+use crate::kernel::cost::CostTable;
+use crate::kernel::drivers::nic::{Nic, RxLoad};
+use crate::kernel::locking::McsNodes;
+use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::sched::pfifo::Pfifo;
+use crate::kernel::sched::pfifo_fast::PfifoFast;
+use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
+use crate::kernel::skb::Skbs;
+use crate::kernel::softirq::Softnet;
+use crate::kernel::variant::{Builtin, Lockless};
+use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
+use crate::machine::cost::Param;
+use crate::machine::memory::Placement;
+use crate::machine::{CtxSpec, Machine, Place};
+use crate::metrics::Metrics;
+use crate::trace::{Level, Names, Sink};
+use crate::workload::paced::Paced;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// What a context runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Body {
+    Softirq,
+    Hardirq,
+    Ksoftirqd,
+    Pktgen { workload: usize, flow: u32 },
+    Paced(Paced),
+}
+
+/// One host of a running world.
+pub(super) struct Host {
+    pub name: String,
+    pub machine: Machine,
+    pub kernel: Kernel,
+    pub bodies: Vec<Body>,
+    pub cpus: BTreeSet<u16>,
+    /// Context that sends one packet after a stuck run.
+    pub probe: Option<u32>,
+    pub start_spread: Span,
+    pub lock_names: Vec<String>,
+    first_ctx: u32,
+}
+
+impl Host {
+    /// The handle of context `ctx`.
+    pub fn cpu(&self, ctx: u32) -> Cpu<'_> {
+        Cpu::new(self.machine.cpu(ctx), &self.kernel)
+    }
+}
+
+/// Engine ids of what is not a context.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Events {
+    pub starts: u32,
+    pub devices: u32,
+    pub stop: u32,
+    pub warmup: u32,
+}
+
+/// Everything of one run.
+pub(super) struct World {
+    pub engine: Rc<Engine>,
+    pub sink: Rc<Sink>,
+    pub names: Names,
+    pub named: bool,
+    pub hosts: Vec<Host>,
+    pub events: Events,
+    /// Counters at the end of the warm-up.
+    pub warm: RefCell<Option<Metrics>>,
+    device_of: Vec<(usize, usize)>,
+}
+
+/// A host's contexts before it is built.
+struct Plan {
+    cpus: BTreeSet<u16>,
+    contexts: Vec<CtxSpec>,
+    bodies: Vec<Body>,
+    flows: Vec<(String, u16)>,
+    tasks: Vec<String>,
+    probe: Option<u32>,
+}
+
+impl World {
+    pub fn build(config: &Config, options: &Options) -> World {
+        let mut names = Names { scenario: config.name.clone(), ..Names::default() };
+        names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        names.reasons = Reason::ALL.iter().map(|r| r.name().to_owned()).collect();
+        let plans: Vec<Plan> = config.hosts.iter().map(|h| Plan::new(h, &mut names.tasks)).collect();
+        let contexts: u32 = plans.iter().map(|p| p.contexts.len() as u32).sum();
+        let devices: u32 = config.hosts.iter().map(|h| h.devices.len() as u32).sum();
+        let events = Events {
+            starts: contexts,
+            devices: 2 * contexts,
+            stop: 2 * contexts + devices,
+            warmup: 2 * contexts + devices + 1,
+        };
+        let shared = Shared {
+            engine: Rc::new(Engine::new(contexts as usize, config.step_limit, options.fast_path)),
+            sink: Rc::new(Sink::new(options.trace)),
+        };
+        let schedule = schedule(config, options.seed);
+        let (mut hosts, mut device_of) = (Vec::new(), Vec::new());
+        let (mut base, mut first_cpu, mut first_device) = (0, 0, events.devices);
+        for (index, (host, plan)) in config.hosts.iter().zip(plans).enumerate() {
+            let place = Place { base, starts: events.starts + base, first_cpu };
+            base += plan.contexts.len() as u32;
+            device_of.extend((0..host.devices.len()).map(|d| (index, d)));
+            let prefix = if config.hosts.len() > 1 { format!("{}/", host.name) } else { String::new() };
+            let mut builder = HostBuilder { host, prefix, place, first_device, names: &mut names, named: options.names };
+            let built = builder.build(plan, &shared, schedule.clone());
+            first_device += host.devices.len() as u32;
+            first_cpu += built.machine.cpus() as u16;
+            hosts.push(built);
+        }
+        World {
+            engine: shared.engine,
+            sink: shared.sink,
+            names,
+            named: options.names,
+            hosts,
+            events,
+            warm: RefCell::new(None),
+            device_of,
+        }
+    }
+
+    /// The host and the number within it of context `n` of the world.
+    pub fn context(&self, n: u32) -> (&Host, u32) {
+        let host = self.hosts.iter().rev().find(|h| h.first_ctx <= n).expect("contexts start at 0");
+        (host, n - host.first_ctx)
+    }
+
+    /// The host and the number within it of device `n` of the world.
+    pub fn device(&self, n: u32) -> (&Host, usize) {
+        let (host, dev) = self.device_of[n as usize];
+        (&self.hosts[host], dev)
+    }
+}
+
+fn schedule(config: &Config, seed: u64) -> Rc<RefCell<dyn Schedule>> {
+    let mut names = Vec::new();
+    let mut permille = 0;
+    for host in &config.hosts {
+        permille = permille.max(host.machine.get(Param::Jitter));
+        names.extend((0..host.machine.topology.cpus()).map(|c| format!("{}/cpu{c}", host.name)));
+    }
+    Rc::new(RefCell::new(Timed::new(seed, permille, &names)))
+}
+
+impl Plan {
+    fn new(host: &config::Host, tasks: &mut Vec<String>) -> Plan {
+        let mut plan = Plan {
+            cpus: BTreeSet::new(),
+            contexts: Vec::new(),
+            bodies: Vec::new(),
+            flows: Vec::new(),
+            tasks: std::mem::take(tasks),
+            probe: None,
+        };
+        for w in &host.workloads {
+            match w {
+                Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
+                Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
+                Workload::Forward { .. } => {}
+            }
+        }
+        for d in &host.devices {
+            if let DeviceKind::Nic { irq_cpu, .. } = d.kind {
+                plan.cpus.insert(irq_cpu);
+            }
+        }
+        for &cpu in &plan.cpus.clone() {
+            plan.add(cpu, Level::Softirq, String::new(), Body::Softirq);
+            plan.add(cpu, Level::Hardirq, String::new(), Body::Hardirq);
+            plan.add(cpu, Level::Task, format!("ksoftirqd/{cpu}"), Body::Ksoftirqd);
+        }
+        for (index, w) in host.workloads.iter().enumerate() {
+            match w {
+                Workload::Pktgen(p) => {
+                    for &cpu in &p.cpus {
+                        let flow = plan.flow(&host.devices[p.dev].name, cpu);
+                        plan.add(cpu, Level::Task, format!("kpktgend_{cpu}"), Body::Pktgen { workload: index, flow });
+                    }
+                }
+                &Workload::Paced { dev, ref cpus, every, size, packets } => {
+                    for &cpu in cpus {
+                        let flow = plan.flow(&host.devices[dev].name, cpu);
+                        let every = Span::from_ps(every);
+                        plan.paced(cpu, "paced", Paced { dev, every, size, packets, flow, ctx: 0 });
+                    }
+                }
+                Workload::Forward { from, .. } => {
+                    let DeviceKind::Nic { irq_cpu, .. } = host.devices[*from].kind else {
+                        panic!("workloads[{index}].from is a NIC")
+                    };
+                    plan.flow(&host.devices[*from].name, irq_cpu);
+                }
+            }
+        }
+        plan.add_probe(host);
+        *tasks = std::mem::take(&mut plan.tasks);
+        plan
+    }
+
+    /// A sender of one packet, asleep unless a packet is found stuck.
+    fn add_probe(&mut self, host: &config::Host) {
+        let dev = host.workloads.iter().find_map(|w| match w {
+            Workload::Pktgen(p) => Some(p.dev),
+            Workload::Paced { dev, .. } => Some(*dev),
+            Workload::Forward { to, .. } => Some(*to),
+        });
+        if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
+            let flow = self.flows.len() as u32;
+            self.flows.push((format!("{}@probe", host.devices[dev].name), cpu));
+            self.probe = Some(self.contexts.len() as u32);
+            self.paced(cpu, "probe", Paced { dev, every: Span::ZERO, size: 60, packets: Some(1), flow, ctx: 0 });
+        }
+    }
+
+    fn paced(&mut self, cpu: u16, name: &str, paced: Paced) {
+        let ctx = self.contexts.len() as u32;
+        self.add(cpu, Level::Task, format!("{name}/{cpu}"), Body::Paced(Paced { ctx, ..paced }));
+    }
+
+    fn flow(&mut self, dev: &str, cpu: u16) -> u32 {
+        self.flows.push((format!("{dev}@{cpu}"), cpu));
+        self.flows.len() as u32 - 1
+    }
+
+    fn add(&mut self, cpu: u16, level: Level, name: String, body: Body) {
+        let task = self.tasks.len() as u32;
+        if level == Level::Task {
+            self.tasks.push(name);
+        }
+        self.contexts.push(CtxSpec { cpu, level, task });
+        self.bodies.push(body);
+    }
+
+    /// More skbs than this cannot be in use: what the queues hold, what the senders hold, and the
+    /// slabs that each CPU may keep to itself.
+    fn skb_capacity(&self, host: &config::Host) -> u32 {
+        let queued: u64 = host.devices.iter().map(queue_room).sum();
+        let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
+            Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
+            Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
+            Workload::Forward { packets, .. } => Some(sum + (*packets)?),
+        });
+        let in_use = queued.min(packets.unwrap_or(u64::MAX)) + 2 * self.contexts.len() as u64;
+        let slabs = packets.map_or(16, |n| (n / 32 + 1).min(16));
+        (in_use + self.cpus.len() as u64 * 32 * slabs) as u32
+    }
+}
+
+fn queue_room(d: &config::Device) -> u64 {
+    let ring = match d.kind {
+        DeviceKind::Nic { tx_ring, rx_ring, .. } => u64::from(tx_ring) + u64::from(rx_ring),
+        DeviceKind::Dummy => 0,
+    };
+    let qdisc = match d.qdisc {
+        config::Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
+        config::Qdisc::Pfifo { limit } => u64::from(limit),
+        config::Qdisc::Noqueue => 0,
+    };
+    ring + qdisc * u64::from(d.txqs)
+}
+
+struct HostBuilder<'a> {
+    host: &'a config::Host,
+    prefix: String,
+    place: Place,
+    first_device: u32,
+    names: &'a mut Names,
+    named: bool,
+}
+
+impl HostBuilder<'_> {
+    fn build(&mut self, plan: Plan, shared: &Shared, schedule: Rc<RefCell<dyn Schedule>>) -> Host {
+        let cpus = self.host.machine.topology.cpus() as usize;
+        let mut memory = Placement::new(self.named);
+        // Word and line numbers of later hosts follow those of earlier ones only in the names.
+        let mut locks = Vec::new();
+        let kernel = self.kernel(&plan, cpus, &mut memory, &mut locks);
+        let (words, lines) = memory.take_names();
+        self.names.words.extend(words);
+        self.names.lines.extend(lines);
+        self.names.locks.extend(locks.iter().map(|l| format!("{}{l}", self.prefix)));
+        let machine = Machine::new(
+            &self.host.machine,
+            self.place,
+            memory,
+            &plan.contexts,
+            shared.engine.clone(),
+            shared.sink.clone(),
+            schedule,
+        );
+        for cpu in 0..cpus as u16 {
+            self.names.cpus.push(format!("{}CPU{cpu}", self.prefix));
+            self.names.cores.push(machine.topology().core_of(cpu));
+        }
+        for q in &kernel.qdiscs {
+            machine.poke(q.empty, 1);
+        }
+        Host {
+            name: self.host.name.clone(),
+            start_spread: Span::from_ps(self.host.machine.get(Param::StartSpread)),
+            machine,
+            kernel,
+            bodies: plan.bodies,
+            cpus: plan.cpus,
+            probe: plan.probe,
+            lock_names: locks,
+            first_ctx: self.place.base,
+        }
+    }
+
+    fn kernel(&mut self, plan: &Plan, cpus: usize, memory: &mut Placement, locks: &mut Vec<String>) -> Kernel {
+        let host = self.host;
+        locks.extend(["skbuff_head_cache list_lock".to_owned(), "kmalloc-1k list_lock".to_owned()]);
+        let skbs = Skbs::place(memory, plan.skb_capacity(host), cpus, [0, 1]);
+        let mut kernel = Kernel {
+            config: host.kernel.clone(),
+            skbs,
+            costs: CostTable::new(&host.kernel.costs),
+            softnets: (0..cpus).map(|_| Softnet::default()).collect(),
+            mcs: (0..cpus as u16).map(|c| McsNodes::place(memory, c)).collect(),
+            devs: Vec::new(),
+            txqs: Vec::new(),
+            qdiscs: Vec::new(),
+            flows: plan.flows.iter().map(|(name, cpu)| Flow::new(name.clone(), *cpu)).collect(),
+            violations: RefCell::default(),
+            first_device_event: self.first_device,
+            held: Cell::new(0),
+        };
+        for (i, c) in plan.contexts.iter().enumerate() {
+            if matches!(plan.bodies[i], Body::Ksoftirqd) {
+                kernel.softnets[usize::from(c.cpu)].ksoftirqd.set(i as u32);
+            }
+        }
+        for (index, device) in host.devices.iter().enumerate() {
+            self.device(&mut kernel, index, device, memory, locks);
+        }
+        self.rx_loads(&kernel, plan);
+        kernel
+    }
+
+    fn device(&mut self, k: &mut Kernel, index: usize, d: &config::Device, memory: &mut Placement, locks: &mut Vec<String>) {
+        let first = k.txqs.len();
+        for queue in 0..d.txqs {
+            let name = format!("{}:{queue}", d.name);
+            self.names.txqs.push(format!("{}{name}", self.prefix));
+            let at = (index, self.names.txqs.len() as u32 - 1);
+            let mut txq =
+                TxQueue::place(memory, &self.host.layouts, &name, at, d.kind == DeviceKind::Dummy, locks);
+            if d.qdisc != config::Qdisc::Noqueue {
+                txq.qdisc = Some(k.qdiscs.len());
+                let q = self.qdisc(k, d.qdisc, &name, k.txqs.len(), memory, locks);
+                k.qdiscs.push(q);
+            }
+            k.txqs.push(txq);
+        }
+        let driver = match d.kind {
+            DeviceKind::Dummy => Driver::Dummy,
+            DeviceKind::Nic { tx_ring, rx_ring, rate, irq_cpu } => {
+                Driver::Nic(Nic::place(memory, &d.name, tx_ring, rx_ring, rate, irq_cpu))
+            }
+        };
+        k.devs.push(NetDevice {
+            name: d.name.clone(),
+            txqs: first..k.txqs.len(),
+            driver,
+            tx_packets: Cell::new(0),
+            tx_bytes: Cell::new(0),
+            tx_dropped: Cell::new(0),
+            rx_packets: Cell::new(0),
+        });
+    }
+
+    fn qdisc(
+        &mut self,
+        k: &Kernel,
+        kind: config::Qdisc,
+        name: &str,
+        txq: usize,
+        memory: &mut Placement,
+        locks: &mut Vec<String>,
+    ) -> Qdisc {
+        let locked = matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked));
+        let number = k.qdiscs.len() as u32;
+        let text = if matches!(kind, config::Qdisc::Pfifo { .. }) { "pfifo" } else { "pfifo_fast" };
+        self.names.qdiscs.push(format!("{}{name} {text}", self.prefix));
+        let at = QdiscPlace { memory, layouts: &self.host.layouts, name, number, txq, locks };
+        match kind {
+            config::Qdisc::PfifoFast { limit } => Qdisc::place(at, !locked, true, |memory, locks| {
+                Queueing::PfifoFast(PfifoFast::place(memory, name, limit, locks))
+            }),
+            config::Qdisc::Pfifo { limit } => {
+                Qdisc::place(at, false, limit >= 1, |_, _| Queueing::Pfifo(Pfifo::new(limit)))
+            }
+            config::Qdisc::Noqueue => unreachable!("a device without a queue has no qdisc"),
+        }
+    }
+
+    fn rx_loads(&self, k: &Kernel, plan: &Plan) {
+        let mut flow = 0;
+        for w in &self.host.workloads {
+            match w {
+                Workload::Pktgen(p) => flow += p.cpus.len(),
+                Workload::Paced { cpus, .. } => flow += cpus.len(),
+                &Workload::Forward { from, to, size, pps, packets } => {
+                    debug_assert!(flow < plan.flows.len());
+                    let nic = k.nic(from).expect("checked in Plan::new");
+                    nic.rx.set(Some(RxLoad {
+                        flow: flow as u32,
+                        len: size,
+                        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
+                        frames: packets.unwrap_or(u64::MAX),
+                        start: Instant::ZERO,
+                        to,
+                    }));
+                    flow += 1;
+                }
+            }
+        }
+    }
+}
+
+const _: fn() = || {
+    fn sendable<T: Send>() {}
+    // Outcomes cross threads in sweeps; worlds never do.
+    sendable::<super::Outcome>();
+    let _ = kernel::Func::None;
+};

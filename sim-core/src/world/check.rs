@@ -1,0 +1,152 @@
+//! The laws, checked after a run.
+
+use super::build::{Host, World};
+use crate::engine::StopReason;
+use crate::kernel::Func;
+use crate::kernel::sched::qdisc::{Qdisc, state};
+use crate::trace::Level;
+use crate::violation::{Law, Violation};
+
+impl World {
+    /// All broken laws, in order of time. Most hold only once nothing happens any more.
+    pub(super) fn check(&self, stop: &StopReason) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for (index, host) in self.hosts.iter().enumerate() {
+            found.append(&mut host.kernel.violations.borrow_mut());
+            if let StopReason::Deadlock(who) = stop {
+                found.push(self.violation(Law::Deadlock, format!("contexts wait for ever: {}", who.join("; "))));
+            }
+            if matches!(stop, StopReason::Quiescent | StopReason::Deadlock(_)) {
+                self.check_qdiscs(index, host, &mut found);
+                self.check_locks(host, &mut found);
+            }
+            if *stop == StopReason::Quiescent {
+                self.check_skbs(host, &mut found);
+                self.check_flows(host, &mut found);
+            }
+        }
+        found.sort_by_key(|v| v.time);
+        found
+    }
+
+    fn violation(&self, law: Law, what: String) -> Violation {
+        Violation {
+            law,
+            time: self.engine.last().ps(),
+            cpu: None,
+            function: Func::None.name(),
+            what,
+            skb: None,
+            freed_by_next: None,
+        }
+    }
+
+    /// At quiescence a queued packet has somebody who is due to send it.
+    fn check_qdiscs(&self, index: usize, host: &Host, found: &mut Vec<Violation>) {
+        let cpu = host.cpu(0);
+        for (i, q) in host.kernel.qdiscs.iter().enumerate() {
+            let queued = q.peek_all(cpu);
+            let name = &self.names.qdiscs[self.first_qdisc(index) + i];
+            if let Some(&first) = queued.first() {
+                let scheduled = host.machine.peek(q.state) & state::SCHED != 0
+                    && host.kernel.softnets.iter().any(|s| s.has_output(i));
+                if !scheduled {
+                    let skb = host.kernel.skbs.id(first);
+                    let what = format!(
+                        "skb {skb} stays in qdisc {name} ({} queued) and no CPU is due to send it",
+                        queued.len()
+                    );
+                    let mut v = Violation { skb: Some(skb), ..self.violation(Law::PacketStuck, what) };
+                    let born = host.kernel.skbs.born(first);
+                    v.cpu = Some(host.machine.first_cpu() + host.kernel.flow(host.kernel.skbs.flow(first).0).cpu);
+                    if let Some((at, cpu, function)) = q.last_lost.get().filter(|l| l.0 >= born) {
+                        v.time = at.ps();
+                        v.cpu = Some(host.machine.first_cpu() + cpu);
+                        v.function = function.name();
+                    }
+                    found.push(v);
+                }
+            }
+            if !q.adds_up(queued.len() as u64) {
+                found.push(self.violation(
+                    Law::CounterMismatch,
+                    format!("qdisc {name}: enqueued {} is not dequeued {} + queued {} (qlen says {})",
+                        q.stats.enqueued.get(), q.stats.dequeued.get(), queued.len(), q.stats.qlen.get()),
+                ));
+            }
+        }
+    }
+
+    fn check_locks(&self, host: &Host, found: &mut Vec<Violation>) {
+        let k = &host.kernel;
+        let locks = k
+            .qdiscs
+            .iter()
+            .flat_map(|q| q.locks())
+            .chain(k.txqs.iter().map(|t| t.xmit_lock()))
+            .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
+        for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
+            let owner = lock.stats.owner();
+            let what = format!("a lock is held by {owner:?} although nothing runs ({:?})", lock.word());
+            let cpu = owner.map(|c| host.machine.first_cpu() + c);
+            found.push(Violation { cpu, ..self.violation(Law::LockHeld, what) });
+        }
+    }
+
+    /// allocated = freed + queued + on rings.
+    fn check_skbs(&self, host: &Host, found: &mut Vec<Violation>) {
+        let k = &host.kernel;
+        let queued: usize = k.qdiscs.iter().map(|q| q.peek_all(host.cpu(0)).len()).sum();
+        let on_rings: usize = (0..k.devs.len()).filter_map(|d| k.nic(d)).map(|n| n.in_flight()).sum();
+        let known = queued + on_rings + k.held.get() as usize;
+        if k.skbs.in_use() as usize != known {
+            let what = format!("{} skbs are allocated, but only {known} are queued, on a ring or held by a sender", k.skbs.in_use());
+            found.push(self.violation(Law::PacketLost, what));
+        }
+    }
+
+    fn check_flows(&self, host: &Host, found: &mut Vec<Violation>) {
+        for f in &host.kernel.flows {
+            let (offered, sent, errors) = (f.offered.get(), f.sent.get(), f.errors.get());
+            if offered != sent + errors {
+                let what = format!("flow {}: offered {offered} is not sent {sent} + errors {errors}", f.name);
+                found.push(self.violation(Law::CounterMismatch, what));
+            }
+        }
+    }
+
+    fn first_qdisc(&self, host: usize) -> usize {
+        self.hosts[..host].iter().map(|h| h.kernel.qdiscs.len()).sum()
+    }
+
+    /// Contexts that spin although nothing can end it.
+    pub(super) fn spinning(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for host in &self.hosts {
+            for (cpu, level, task) in host.machine.waiting() {
+                let function = Func::from_number(host.machine.function(cpu)).name();
+                let who = if level == Level::Task { &self.names.tasks[task as usize] } else { level.text() };
+                lines.push(format!("{} CPU{cpu} {who} spins in {function}", host.name));
+            }
+        }
+        lines
+    }
+
+    /// The function in which the CPU with most instructions is.
+    pub(super) fn busiest_function(&self) -> String {
+        let busiest = self.hosts.iter().flat_map(|h| h.cpus.iter().map(move |&c| (h, c)));
+        busiest
+            .max_by_key(|(h, c)| h.machine.reading(*c).instructions)
+            .map_or_else(String::new, |(h, c)| {
+                format!("{} CPU{c} in {}", h.name, Func::from_number(h.machine.function(c)).name())
+            })
+    }
+}
+
+impl Qdisc {
+    /// enqueued = dequeued + queued, and the counter agrees with the queue.
+    fn adds_up(&self, queued: u64) -> bool {
+        let s = &self.stats;
+        s.enqueued.get() == s.dequeued.get() + queued && s.qlen.get() == queued
+    }
+}

@@ -1,0 +1,176 @@
+//! From the counters of a world to [`Metrics`].
+
+use super::build::{Host, World};
+use crate::machine::counters::Reading;
+use crate::metrics::{self, Metrics};
+
+impl World {
+    /// End of the warm-up: what was counted so far does not count.
+    pub(super) fn begin_window(&self) {
+        for host in &self.hosts {
+            host.machine.account_all();
+            for f in &host.kernel.flows {
+                f.latency.borrow_mut().reset();
+            }
+            for q in &host.kernel.qdiscs {
+                q.stats.qlen_max.set(q.stats.qlen.get());
+            }
+        }
+        *self.warm.borrow_mut() = Some(self.read(0));
+    }
+
+    /// The counters of the window, which is `window` picoseconds long.
+    pub(super) fn collect(&self, window: u64) -> Metrics {
+        let mut now = self.read(window);
+        if let Some(warm) = &*self.warm.borrow() {
+            subtract(&mut now, warm);
+        }
+        now
+    }
+
+    fn read(&self, window: u64) -> Metrics {
+        let mut m = Metrics {
+            window,
+            flows: Vec::new(),
+            devices: Vec::new(),
+            qdiscs: Vec::new(),
+            cpus: Vec::new(),
+            locks: Vec::new(),
+            lines: if self.named { self.lines() } else { Vec::new() },
+        };
+        let mut names = self.names.qdiscs.iter();
+        for host in &self.hosts {
+            read_host(host, &mut names, &mut m);
+        }
+        m
+    }
+
+    fn lines(&self) -> Vec<metrics::Line> {
+        let mut all = Vec::new();
+        let (mut first_line, mut first_word) = (0, 0);
+        for host in &self.hosts {
+            let hitms = host.machine.word_hitms();
+            let moves = host.machine.line_moves();
+            let mut fields: Vec<Vec<(String, u64)>> = vec![Vec::new(); moves.len()];
+            for (word, &hitm) in hitms.iter().enumerate().filter(|(_, h)| **h > 0) {
+                let name = &self.names.words[first_word + word];
+                fields[name.line as usize].push((name.name.clone(), hitm));
+            }
+            for (i, (&(transfers, hitm), by_field)) in moves.iter().zip(fields).enumerate() {
+                if transfers > 0 {
+                    let name = self.names.lines[first_line + i].name.clone();
+                    all.push(metrics::Line { name, transfers, hitm, hitm_by_field: by_field });
+                }
+            }
+            first_line += moves.len();
+            first_word += hitms.len();
+        }
+        all
+    }
+}
+
+fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &mut Metrics) {
+    let k = &host.kernel;
+    let first_cpu = host.machine.first_cpu();
+    for f in k.flows.iter().filter(|f| !f.name.ends_with("@probe")) {
+        m.flows.push(metrics::Flow {
+            name: f.name.clone(),
+            cpu: first_cpu + f.cpu,
+            offered: f.offered.get(),
+            sent: f.sent.get(),
+            errors: f.errors.get(),
+            bytes: f.bytes.get(),
+            latency: f.latency.borrow().clone(),
+        });
+    }
+    for (i, d) in k.devs.iter().enumerate() {
+        m.devices.push(metrics::Device {
+            name: d.name.clone(),
+            tx_packets: d.tx_packets.get(),
+            tx_bytes: d.tx_bytes.get(),
+            tx_dropped: d.tx_dropped.get(),
+            rx_packets: d.rx_packets.get(),
+            rx_dropped: k.nic(i).map_or(0, |n| n.rx_dropped.get()),
+        });
+    }
+    for q in &k.qdiscs {
+        let (name, kind) = names.next().and_then(|n| n.split_once(' ')).expect("a name a qdisc");
+        let s = &q.stats;
+        m.qdiscs.push(metrics::Qdisc {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            bytes: s.bytes.get(),
+            packets: s.packets.get(),
+            dropped: s.dropped.get(),
+            requeues: s.requeues.get(),
+            bypassed: s.bypassed.get(),
+            qlen: s.qlen.get(),
+            backlog: s.backlog.get(),
+            qlen_max: s.qlen_max.get(),
+            runs: s.runs.get(),
+        });
+        let locks = q.locks();
+        m.locks.extend(locks.iter().map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
+    }
+    let others = k.txqs.iter().map(|t| t.xmit_lock()).chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
+    m.locks.extend(others.map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
+    for &cpu in &host.cpus {
+        m.cpus.push(read_cpu(format!("CPU{}", first_cpu + cpu), &host.machine.reading(cpu)));
+    }
+}
+
+fn read_cpu(name: String, r: &Reading) -> metrics::Cpu {
+    metrics::Cpu {
+        name,
+        task: r.task,
+        softirq: r.softirq,
+        hardirq: r.hardirq,
+        idle: r.idle,
+        spin: r.spin,
+        stall: r.stall,
+        instructions: r.instructions,
+        llc_references: r.llc_references,
+        llc_misses: r.llc_misses,
+        hitm: r.hitm,
+        branch_misses: r.branch_misses,
+        context_switches: r.context_switches,
+        net_tx: r.net_tx,
+        net_rx: r.net_rx,
+        squeezed: r.squeezed,
+    }
+}
+
+macro_rules! less {
+    ($now:expr, $warm:expr, $($field:ident),*) => { $( $now.$field -= $warm.$field; )* };
+}
+
+fn subtract(now: &mut Metrics, warm: &Metrics) {
+    for (n, w) in now.flows.iter_mut().zip(&warm.flows) {
+        less!(n, w, offered, sent, errors, bytes);
+    }
+    for (n, w) in now.devices.iter_mut().zip(&warm.devices) {
+        less!(n, w, tx_packets, tx_bytes, tx_dropped, rx_packets, rx_dropped);
+    }
+    for (n, w) in now.qdiscs.iter_mut().zip(&warm.qdiscs) {
+        less!(n, w, bytes, packets, dropped, requeues, bypassed, runs);
+    }
+    for (n, w) in now.cpus.iter_mut().zip(&warm.cpus) {
+        less!(
+            n, w, task, softirq, hardirq, idle, spin, stall, instructions, llc_references, llc_misses, hitm,
+            branch_misses, context_switches, net_tx, net_rx, squeezed
+        );
+    }
+    for (n, w) in now.locks.iter_mut().zip(&warm.locks) {
+        less!(n, w, acquired, contended, failed, wait);
+    }
+    let warm_lines: std::collections::BTreeMap<&str, &metrics::Line> =
+        warm.lines.iter().map(|l| (l.name.as_str(), l)).collect();
+    for n in &mut now.lines {
+        if let Some(w) = warm_lines.get(n.name.as_str()) {
+            less!(n, w, transfers, hitm);
+            for (field, count) in &mut n.hitm_by_field {
+                *count -= w.hitm_by_field.iter().find(|(f, _)| f == field).map_or(0, |(_, c)| *c);
+            }
+        }
+    }
+}

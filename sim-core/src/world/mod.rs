@@ -1,0 +1,209 @@
+//! Wiring: a [`Config`] and a seed become a run; the run becomes an [`Outcome`]. No behaviour here.
+
+mod build;
+mod check;
+mod collect;
+
+use crate::config::{Config, Stop};
+use crate::engine::task::{self, Flow, Task};
+use crate::engine::time::{Instant, Span};
+use crate::engine::{Class, Engine, Event, StopReason};
+use crate::kernel::{drivers, softirq};
+use crate::metrics::Metrics;
+use crate::trace::{Mode, Recording, Sink};
+use crate::violation::{Law, Violation};
+use crate::workload;
+use build::{Body, Host, World};
+use std::rc::Rc;
+
+/// How to run a configuration. Nothing in here changes what happens, but for the seed.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// What to keep of the trace.
+    pub trace: Mode,
+    /// Off: every micro-step goes through the queue (same digest, slower).
+    pub fast_path: bool,
+    /// Names for words and lines; without them a sweep starts faster, the trace is mute, and
+    /// [`Metrics::lines`] is empty.
+    pub names: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { seed: 0, trace: Mode::Off, fast_path: true, names: true }
+    }
+}
+
+/// What a run ended with.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Simulated time at the end (for a quiescent run: of the last thing that happened), in picoseconds.
+    pub end: u64,
+    /// Micro-steps executed.
+    pub steps: u64,
+    /// Digest of all micro-steps, 32 hex digits.
+    pub digest: String,
+    /// Laws broken, in order of time.
+    pub violations: Vec<Violation>,
+    /// Counters.
+    pub metrics: Metrics,
+    /// The trace, unless it was off. Its `command` is empty; the caller knows it.
+    pub recording: Option<Recording>,
+}
+
+/// Runs `config` once.
+///
+/// # Panics
+/// If the configuration could not have come from a checked scenario (a device index out of range,
+/// for instance).
+pub fn run(config: &Config, options: &Options) -> Outcome {
+    let world = World::build(config, options);
+    let mut tasks = contexts(&world, config);
+    let limit = match config.stop {
+        Stop::At(at) | Stop::Quiescent { limit: at } => Instant::from_ps(at),
+    };
+    let engine = &world.engine;
+    engine.push(limit, Class::Drain, world.events.stop);
+    if config.warmup > 0 {
+        engine.push(Instant::from_ps(config.warmup), Class::Device, world.events.warmup);
+    }
+    world.start();
+    let stop = world.go(&mut tasks);
+    let digest = engine.digest.text();
+    let end = if stop == StopReason::Quiescent { engine.last() } else { engine.now() };
+    world.hosts.iter().for_each(|h| h.machine.account_all());
+    let metrics = world.collect(end.ps().saturating_sub(config.warmup.min(end.ps())));
+    let steps = engine.steps();
+    let mut violations = world.check(&stop);
+    world.probe(&mut violations, &mut tasks);
+    let recording = world.sink.is_on().then(|| {
+        let (records, dropped) = world.sink.take();
+        Recording {
+            names: world.names.clone(),
+            records,
+            dropped,
+            violations: violations.clone(),
+            digest: digest.clone(),
+            end: end.ps(),
+            command: String::new(),
+        }
+    });
+    // Spans that are still open close now; nobody listens any more.
+    world.sink.close();
+    Outcome { stop, end: end.ps(), steps, digest, violations, metrics, recording }
+}
+
+/// The futures of all contexts, in the order of their engine ids.
+fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
+    let mut tasks: Vec<Task<'w>> = Vec::new();
+    for (host, from) in world.hosts.iter().zip(&config.hosts) {
+        for (ctx, body) in host.bodies.iter().enumerate() {
+            let cpu = host.cpu(ctx as u32);
+            tasks.push(match *body {
+                Body::Softirq => Box::pin(softirq::softirq_context(cpu)),
+                Body::Hardirq => Box::pin(drivers::nic::hardirq_context(cpu)),
+                Body::Ksoftirqd => Box::pin(softirq::ksoftirqd(cpu)),
+                Body::Pktgen { workload, flow } => {
+                    let crate::config::Workload::Pktgen(p) = &from.workloads[workload] else {
+                        unreachable!("a pktgen body comes from a pktgen workload")
+                    };
+                    Box::pin(workload::pktgen::thread(cpu, p, flow))
+                }
+                Body::Paced(paced) => Box::pin(workload::paced::sender(cpu, paced)),
+            });
+        }
+    }
+    tasks
+}
+
+impl World {
+    /// Runs until something says stop.
+    fn go(&self, tasks: &mut [Task<'_>]) -> StopReason {
+        let mut stop = None;
+        task::run(&self.engine, tasks, &mut |event| self.fire(event, &mut stop));
+        if self.engine.exhausted() {
+            return StopReason::StepLimit(self.busiest_function());
+        }
+        if self.sink.overflowed() {
+            return StopReason::TraceFull;
+        }
+        let stop = stop.unwrap_or(StopReason::Quiescent);
+        let stuck = if stop == StopReason::Quiescent { self.spinning() } else { Vec::new() };
+        if stuck.is_empty() { stop } else { StopReason::Deadlock(stuck) }
+    }
+
+    fn fire(&self, event: Event, stop: &mut Option<StopReason>) -> Flow {
+        let id = event.id;
+        if id == self.events.stop {
+            // Nothing else was pending: it had come to rest before.
+            *stop = Some(if self.engine.pending() == 0 { StopReason::Quiescent } else { StopReason::Deadline });
+            return Flow::Stop;
+        }
+        if id == self.events.warmup {
+            self.begin_window();
+        } else if id < self.events.devices {
+            let (host, ctx) = self.context(id - self.events.starts);
+            host.machine.first_start(ctx);
+        } else {
+            let (host, dev) = self.device(id - self.events.devices);
+            if let Some(nic) = host.kernel.nic(dev) {
+                drivers::nic::interrupt(&host.machine, dev, nic);
+            }
+        }
+        if self.sink.overflowed() { Flow::Stop } else { Flow::Go }
+    }
+
+    /// Starts the loads, each at its own offset.
+    fn start(&self) {
+        for host in &self.hosts {
+            for (ctx, body) in host.bodies.iter().enumerate() {
+                let flow = match body {
+                    Body::Pktgen { flow, .. } => *flow,
+                    Body::Paced(p) if Some(ctx as u32) != host.probe => p.flow,
+                    _ => continue,
+                };
+                let name = format!("{}/{}", host.name, host.kernel.flow(flow).name);
+                let offset = host.machine.start_offset(&name, host.start_spread);
+                host.machine.start_at(ctx as u32, Instant::ZERO + offset);
+            }
+            for dev in 0..host.kernel.devs.len() {
+                if let Some(nic) = host.kernel.nic(dev) {
+                    drivers::nic::arm_irq(&host.kernel, &host.machine, dev, nic);
+                }
+            }
+        }
+    }
+
+    /// For a stuck packet: sends one more through the same device and sees whether both come out.
+    fn probe(&self, violations: &mut [Violation], tasks: &mut [Task<'_>]) {
+        for v in violations.iter_mut().filter(|v| v.law == Law::PacketStuck) {
+            let Some(host) = self.hosts.iter().find(|h| h.owns_cpu(v.cpu)) else { continue };
+            let Some(probe) = host.probe else { continue };
+            host.machine.first_start(probe);
+            let limit = self.engine.now() + Span::from_ns(1_000_000);
+            self.engine.push(limit, Class::Drain, self.events.stop);
+            let stop = self.go(tasks);
+            let cpu = host.cpu(probe);
+            let queued: usize = host.kernel.qdiscs.iter().map(|q| q.peek_all(cpu).len()).sum();
+            v.freed_by_next = Some(stop == StopReason::Quiescent && queued == 0);
+            return;
+        }
+    }
+}
+
+impl Host {
+    fn owns_cpu(&self, cpu: Option<u16>) -> bool {
+        let first = self.machine.first_cpu();
+        cpu.is_some_and(|c| (first..first + self.machine.cpus() as u16).contains(&c))
+    }
+}
+
+/// What all hosts of a world share.
+pub(crate) struct Shared {
+    pub engine: Rc<Engine>,
+    pub sink: Rc<Sink>,
+}
