@@ -22,6 +22,7 @@ const PACKET_SIZES: std::ops::RangeInclusive<u64> = 60..=9014;
 type Check = fn(&Draft, &mut Walk);
 
 const CHECKS: &[Check] = &[
+    names_are_words,
     host_names,
     links,
     stop_given,
@@ -88,6 +89,21 @@ fn device_names(host: &HostDraft, walk: &mut Walk) {
         "device",
         walk,
     );
+}
+
+/// Names become file names and columns of tables.
+fn names_are_words(draft: &Draft, walk: &mut Walk) {
+    let hosts = draft.hosts.iter().filter_map(|h| h.name.as_ref());
+    for name in draft.name.iter().chain(hosts) {
+        let text = name.value.as_str();
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let short = (1..=64).contains(&text.chars().count());
+        if !short || text.starts_with('.') || !text.chars().all(word) {
+            let message = format!("{:?} is no name", crate::tree::shorten(text));
+            let help = "1 to 64 letters, digits, `-`, `_`, `.`, not beginning with a dot";
+            walk.report(rules::NAME, name.at.clone(), message, Some(help.into()));
+        }
+    }
 }
 
 fn links(draft: &Draft, walk: &mut Walk) {
@@ -289,6 +305,10 @@ fn cpus_once(host: &HostDraft, walk: &mut Walk) {
 }
 
 fn devices_exist(host: &HostDraft, walk: &mut Walk) {
+    // Whoever misspelt a device's name knows; its users are not wrong as well.
+    if !host.devices_known {
+        return;
+    }
     let known = || {
         host.devices
             .iter()

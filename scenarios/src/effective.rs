@@ -1,18 +1,20 @@
 //! A scenario with every default filled in, as RON.
 //!
 //! A default that a sweep may change (what a kernel version shipped, what a profile says) is printed
-//! as a comment then: given explicitly, it would no longer follow the axis.
+//! as a comment then: given explicitly, it would no longer follow the axis. What all hosts share stands
+//! at the top. Falls short: a sweep over a top-level field of hosts that differ in that part (one sets
+//! its own `kernel`, the axis is `kernel.dev_weight`) no longer reaches them.
 
 use crate::expect::{Expect, Violations};
 use crate::file::{Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft};
-use crate::machine::print_value;
+use crate::machine::{override_name, print_value};
 use crate::sweep::Axis;
 use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
 use sim_core::config::{Qdisc, Set3Retry, Stop, XmitMode};
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
-use sim_core::machine::layout::LayoutSet;
+use sim_core::machine::layout::{Field, Layout, LayoutSet};
 use std::fmt::{Display, Write as _};
 
 /// Prints a draft that passed every rule.
@@ -39,6 +41,15 @@ pub(crate) fn print(draft: &Draft, axes: &[Axis]) -> String {
     if kernel_shared {
         out.line(1, format!("kernel: {},", kernels[0]));
     }
+    let layouts: Vec<String> = draft
+        .hosts
+        .iter()
+        .map(|h| layouts_text(&h.layouts))
+        .collect();
+    let layouts_shared = shared(&layouts);
+    if layouts_shared {
+        out.line(1, format!("layouts: {},", layouts[0]));
+    }
     out.line(1, "hosts: [");
     for (i, host) in draft.hosts.iter().enumerate() {
         out.line(2, "(");
@@ -48,6 +59,9 @@ pub(crate) fn print(draft: &Draft, axes: &[Axis]) -> String {
         }
         if !kernel_shared {
             out.line(3, format!("kernel: {},", kernels[i]));
+        }
+        if !layouts_shared {
+            out.line(3, format!("layouts: {},", layouts[i]));
         }
         out.host(host);
         out.line(2, "),");
@@ -123,7 +137,7 @@ impl Printer {
         );
         for &param in Param::ALL {
             let value = profile.get(param);
-            let shown = format!("{}: {}", param.name(), print_value(param, value));
+            let shown = format!("{}: {}", override_name(param), print_value(param, value));
             let _ = write!(text, "\n        {}", field(value != own.get(param), shown));
         }
         text + "\n    )"
@@ -166,7 +180,6 @@ impl Printer {
     }
 
     fn host(&mut self, host: &HostDraft) {
-        self.layouts(&host.layouts);
         self.line(3, "devices: [");
         for device in &host.devices {
             let kind = match &device.kind {
@@ -202,21 +215,6 @@ impl Printer {
             self.line(4, format!("{},", load_text(&load.value)));
         }
         self.line(3, "],");
-    }
-
-    fn layouts(&mut self, layouts: &LayoutSet) {
-        self.line(3, "layouts: {");
-        for (name, layout) in &layouts.by_name {
-            let fields = layout
-                .fields
-                .iter()
-                .map(|f| format!("{:?}: ({}, {})", f.name, f.offset, f.size));
-            self.line(
-                4,
-                format!("{name:?}: {{{}}},", fields.collect::<Vec<_>>().join(", ")),
-            );
-        }
-        self.line(3, "},");
     }
 
     fn end(&mut self, draft: &Draft, axes: &[Axis]) {
@@ -326,4 +324,19 @@ fn load_text(load: &LoadDraft) -> String {
             option(pps.flatten().map(|n| format!("{:?}", PacketRate.print(n))))
         ),
     }
+}
+
+fn layouts_text(layouts: &LayoutSet) -> String {
+    let one = |(name, layout): (&String, &Layout)| {
+        let field = |f: &Field| format!("{}: ({}, {})", quoted(&f.name), f.offset, f.size);
+        let fields: Vec<String> = layout.fields.iter().map(field).collect();
+        format!("{}: {{{}}}", quoted(name), fields.join(", "))
+    };
+    let all: Vec<String> = layouts.by_name.iter().map(one).collect();
+    format!("{{{}}}", all.join(", "))
+}
+
+/// Text in quotes. Debug's escapes are RON's, too.
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
 }

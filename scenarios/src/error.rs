@@ -66,7 +66,8 @@ impl Rejected {
         let marked = marked.lines().next().unwrap_or("").chars().count().max(1);
         let before = problem.col as usize - 1;
         // A very long line is cut to the part around the mistake.
-        let skip = before.saturating_sub(60);
+        let fits = line.chars().nth(120).is_none();
+        let skip = if fits { 0 } else { before.saturating_sub(60) };
         let shown: String = line.chars().skip(skip).take(120).collect();
         let room = shown.chars().count().saturating_sub(before - skip).max(1);
         let blank = shown
@@ -227,18 +228,21 @@ pub(crate) fn quoted_list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> 
     list
 }
 
-/// The name among `known` that was probably meant by `given`.
+/// The name among `known` that was probably meant by `given`. Two that are equally near are none:
+/// whoever wrote `v6` did not mean `v0` more than `v5`.
 pub(crate) fn did_you_mean<'k>(
     given: &str,
     known: impl IntoIterator<Item = &'k str>,
 ) -> Option<&'k str> {
     let allowed = (given.chars().count() / 3).clamp(1, 3);
     let ranked = known.into_iter().map(|name| (distance(given, name), name));
-    // The first of equals wins, so the answer does not depend on more than the order of the table.
-    ranked
-        .filter(|&(d, _)| d <= allowed)
-        .min_by_key(|&(d, _)| d)
-        .map(|(_, name)| name)
+    let mut near: Vec<(usize, &str)> = ranked.filter(|&(d, _)| d <= allowed).collect();
+    near.sort();
+    match near.as_slice() {
+        [(a, _), (b, _), ..] if a == b => None,
+        [(_, name), ..] => Some(name),
+        [] => None,
+    }
 }
 
 /// Edit distance with swaps of neighbours, without regard to case; `usize::MAX` for very long names.

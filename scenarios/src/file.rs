@@ -55,6 +55,8 @@ pub(crate) struct HostDraft {
     pub kernel: KernelDraft,
     pub layouts: LayoutSet,
     pub devices: Vec<DeviceDraft>,
+    /// Off if a device could not be read, so that its name may be missing.
+    pub devices_known: bool,
     pub workloads: Vec<Placed<LoadDraft>>,
 }
 
@@ -124,6 +126,17 @@ pub(crate) enum LoadDraft {
         pps: Option<Option<u64>>,
         packets: Packets,
     },
+}
+
+impl Draft {
+    /// Hosts, devices, loads and senders: what the size of a configuration grows with.
+    pub fn parts(&self) -> usize {
+        let host = |h: &HostDraft| {
+            let senders: usize = h.workloads.iter().map(|w| w.value.cpus().len()).sum();
+            1 + h.devices.len() + h.workloads.len() + senders
+        };
+        self.hosts.iter().map(host).sum()
+    }
 }
 
 impl LoadDraft {
@@ -242,10 +255,10 @@ fn hosts(session: &mut Session<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
     if !limited(session, &value, list.len(), MAX_HOSTS, "hosts") {
         return Vec::new();
     }
-    let layouts = obj
-        .get("layouts")
-        .map(|v| host::layouts(session, &v))
-        .unwrap_or_default();
+    let mut layouts = LayoutSet::default();
+    if let Some(value) = obj.get("layouts") {
+        host::layouts(session, &value, &mut layouts);
+    }
     let machine = obj.given("machine");
     let kernel = obj.get("kernel");
     let defaults = host::Defaults {

@@ -118,6 +118,7 @@ impl<'r> Loader<'r> {
             sources: Sources::default(),
             profiles: BTreeMap::new(),
             dir: dir.to_owned(),
+            senders: 0,
         };
         session.sources.add(name, text);
         match self.scenario(&mut session, text) {
@@ -140,6 +141,19 @@ impl<'r> Loader<'r> {
         }
         let base = base?;
         let config = scenario::build(&base)?;
+        let total: usize = axes.iter().map(|a| a.values.len()).product();
+        let size = base.parts().saturating_mul(total);
+        if size > sweep::MAX_PARTS {
+            let message = format!(
+                "{total} points of a scenario this large have {size} hosts, devices, loads and senders"
+            );
+            let at = axes.first().map(|a| a.at.clone()).unwrap_or_default();
+            let help = Some(format!("at most {}", sweep::MAX_PARTS));
+            session
+                .walk
+                .report(rules::TOO_MANY_POINTS, at, message, help);
+            return None;
+        }
         let points = session.points(&root, &axes);
         let shown = axes.iter().map(|axis| Axis {
             path: axis.path.clone(),
@@ -194,6 +208,8 @@ pub(crate) struct Session<'r> {
     /// Profiles read so far; `None` for one that is wrong and reported.
     profiles: BTreeMap<String, Option<Rc<ProfileFile>>>,
     dir: PathBuf,
+    /// Senders of the tree that is being read.
+    pub senders: usize,
 }
 
 impl Session<'_> {
@@ -259,6 +275,7 @@ impl Session<'_> {
 
     /// Reads and checks one tree.
     fn draft(&mut self, root: &Node) -> Option<Draft> {
+        self.senders = 0;
         let draft = file::read(self, root)?;
         check::check(&draft, &mut self.walk);
         Some(draft)

@@ -70,14 +70,28 @@ impl ProfileFile {
     }
 }
 
-/// The parameter called `name`; `wfe_wake` is what arm64 calls `spin_wake`.
+/// Other names of parameters: what arm64 calls `spin_wake`, and `memory` beside the field that says
+/// which memory model a machine has.
+const ALIASES: [(&str, &str); 2] = [("wfe_wake", "spin_wake"), ("memory_latency", "memory")];
+
+/// The parameter called `name`.
 pub(crate) fn param(name: &str) -> Option<Param> {
-    let name = if name == "wfe_wake" {
-        "spin_wake"
-    } else {
-        name
-    };
+    let name = ALIASES.iter().find(|a| a.0 == name).map_or(name, |a| a.1);
     Param::ALL.iter().copied().find(|p| p.name() == name)
+}
+
+/// The parameter that field `name` of `machine` overrides. Its field `memory` is the memory model.
+pub(crate) fn override_param(name: &str) -> Option<Param> {
+    if name == "memory" { None } else { param(name) }
+}
+
+/// What an override of `param` is called.
+pub(crate) fn override_name(param: Param) -> &'static str {
+    if param.name() == "memory" {
+        "memory_latency"
+    } else {
+        param.name()
+    }
 }
 
 /// All names of parameters that a file may use.
@@ -85,7 +99,7 @@ pub(crate) fn param_names() -> Vec<&'static str> {
     Param::ALL
         .iter()
         .map(|p| p.name())
-        .chain(["wfe_wake"])
+        .chain(ALIASES.map(|a| a.0))
         .collect()
 }
 

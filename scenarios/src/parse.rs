@@ -311,7 +311,8 @@ impl<'a> Parser<'a> {
         self.skip_blank()?;
         if self.eat(",") {
             self.skip_blank()?;
-            return Ok(self.peek() != Some(bracket));
+            // At the end of the text, `close` says which bracket is missing.
+            return Ok(self.peek().is_some_and(|c| c != bracket));
         }
         Ok(false)
     }

@@ -70,7 +70,7 @@ structs! {
         expect: "Expect" Ron("()"), "What `skbsim test` judges.";
         step_limit: "count" Ron("1_000_000_000"), "Micro-steps after which a run is cut off, as a guard against runs that never end.";
     }
-    MACHINE "Machine" "Hardware. Any parameter of a machine profile can be overridden here by its name; `wfe_wake` is another name of `spin_wake`." {
+    MACHINE "Machine" "Hardware. Any parameter of a machine profile can be overridden here by its name; `wfe_wake` is another name of `spin_wake`, and the parameter `memory` is called `memory_latency` here." {
         profile: "profile name or path ending in .ron" Required, "The machine profile; a path is relative to the scenario.";
         store_buffer: "on, off" Computed("the profile's; off with `memory: sc`"), "Off: plain stores wait for their line and are visible at once.";
         memory: "tso, weak, sc" Computed("the profile's"), "Memory model; sc is for exploration.";

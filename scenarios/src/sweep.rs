@@ -12,6 +12,8 @@ use crate::walk::{Value, Walk};
 
 /// Most points of a sweep.
 pub const MAX_POINTS: usize = 4096;
+/// Most hosts, devices, loads and senders of all points together.
+pub(crate) const MAX_PARTS: usize = 1 << 20;
 
 /// An axis of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +98,7 @@ fn place(node: &mut Node, steps: &[Step], value: &Node, so_far: &str) -> Result<
             };
             let len = items.len();
             let item = items.get_mut(*i).ok_or_else(|| {
-                format!("{here} has {len} elements, counted from 0; there is no {i}")
+                format!("{here} has no element {i}: it has {len}, counted from 0")
             })?;
             place(item, rest, value, &format!("{so_far}[{i}]"))
         }

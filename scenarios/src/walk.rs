@@ -248,7 +248,7 @@ impl Walk {
                 rules::MISSING_FIELD,
                 at,
                 message,
-                Some(format!("`{}` is {}", field.name, field.ty)),
+                Some(format!("`{}` takes: {}", field.name, field.ty)),
             );
         }
     }

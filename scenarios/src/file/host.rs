@@ -2,7 +2,7 @@
 
 use super::{DeviceDraft, HostDraft, KindDraft, MAX_PARTS, MachineDraft, kernel, limited, load};
 use crate::loader::Session;
-use crate::machine::{self, MEMORY, param, param_names};
+use crate::machine::{self, MEMORY, override_param, param_names};
 use crate::rules;
 use crate::schema;
 use crate::tree::{FieldNode, Kind, Name, Node, Span};
@@ -50,35 +50,36 @@ pub(super) fn read(
     };
     let mut all_layouts = defaults.layouts.clone();
     if let Some(own) = obj.given("layouts") {
-        all_layouts.by_name.extend(layouts(session, &own).by_name);
+        layouts(session, &own, &mut all_layouts);
     }
     let devices = parts(session, obj.get("devices"), "devices", device);
     let workloads = parts(session, obj.get("workloads"), "workloads", load::read);
+    let named = |d: &Option<DeviceDraft>| d.as_ref().is_some_and(|d| d.name.is_some());
+    let devices_known = devices.as_ref().is_some_and(|list| list.iter().all(named));
     let kernel = kernel.unwrap_or_default();
     Some(HostDraft {
         name,
         machine,
         kernel,
         layouts: all_layouts,
-        devices,
-        workloads,
+        devices: devices.into_iter().flatten().flatten().collect(),
+        devices_known,
+        workloads: workloads.into_iter().flatten().flatten().collect(),
     })
 }
 
+/// The elements of a list, `None` for each that is wrong; `None` if the list itself is.
 fn parts<T>(
     session: &mut Session<'_>,
     value: Option<Value<'_>>,
     what: &str,
     read: fn(&mut Session<'_>, &Value<'_>) -> Option<T>,
-) -> Vec<T> {
-    let Some(value) = value else {
-        return Vec::new();
-    };
+) -> Option<Vec<Option<T>>> {
+    let value = value?;
     let list = session.walk.list(&value);
-    if !limited(session, &value, list.len(), MAX_PARTS, what) {
-        return Vec::new();
-    }
-    list.iter().filter_map(|v| read(session, v)).collect()
+    let is_list = matches!(value.node.kind, Kind::List(_));
+    let fits = limited(session, &value, list.len(), MAX_PARTS, what);
+    (is_list && fits).then(|| list.iter().map(|v| read(session, v)).collect())
 }
 
 /// A host's fields over the scenario's. A host that names a profile starts afresh.
@@ -142,7 +143,7 @@ pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<Ma
     let mut overrides = Vec::new();
     if let Kind::Struct(_, fields) = &node.kind {
         for field in fields {
-            if let Some(param) = param(&field.name.text) {
+            if let Some(param) = override_param(&field.name.text) {
                 let path = crate::walk::join(&value.path, &field.name.text);
                 let given = Value {
                     node: Cow::Borrowed(&field.value),
@@ -174,25 +175,24 @@ pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<Ma
     })
 }
 
-/// `(Qdisc: {"state": (88, 8)}, netdev_queue: "5.11")`.
-pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>) -> LayoutSet {
-    let mut set = LayoutSet::default();
+/// Adds `{"Qdisc": {"state": (88, 8)}, "netdev_queue": "5.11"}` to `set`.
+pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>, set: &mut LayoutSet) {
     for (name, fields) in session.walk.entries(value) {
-        if let Kind::Str(version) = &fields.node.kind {
-            // The built-in layouts are the kernel's own, which is what a missing entry means.
-            if version != "5.11" {
-                let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
-                let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
-                session
-                    .walk
-                    .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
-            }
+        let Kind::Str(version) = &fields.node.kind else {
+            let layout = layout(session, &name.value, &fields);
+            set.by_name.insert(name.value, layout);
             continue;
+        };
+        // The built-in layouts are the kernel's own, which is what a missing entry means.
+        set.by_name.remove(&name.value);
+        if version != "5.11" {
+            let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
+            let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
+            session
+                .walk
+                .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
         }
-        let layout = layout(session, &name.value, &fields);
-        set.by_name.insert(name.value, layout);
     }
-    set
 }
 
 fn layout(session: &mut Session<'_>, name: &str, value: &Value<'_>) -> Layout {
@@ -274,7 +274,7 @@ fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
                     crate::tree::shorten(&name.value)
                 );
                 session.walk.report(
-                    rules::OUT_OF_RANGE,
+                    rules::NAME,
                     name.at.clone(),
                     message,
                     Some("1 to 15 characters, no blank, `/` or `:`".into()),

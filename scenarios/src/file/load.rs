@@ -9,8 +9,8 @@ use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
 use sim_core::config::XmitMode;
 
-/// Most CPUs that a load may list; more than any machine has, so the message is about the machine.
-const MAX_LISTED: u64 = 4096;
+/// Most senders of all loads together.
+const MAX_SENDERS: usize = 4096;
 
 pub(super) fn read(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
     let specs = [&schema::PKTGEN, &schema::PACED, &schema::FORWARD];
@@ -144,6 +144,9 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
     };
     let Some((first, end)) = span else {
         let list = session.walk.list(&value);
+        if !counted(session, &value, list.len()) {
+            return None;
+        }
         if list.is_empty() {
             session.walk.report(
                 rules::EMPTY_LIST,
@@ -157,8 +160,8 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
             .map(|v| session.walk.count(v, 0, 65_535))
             .collect();
     };
-    let limit = i128::from(MAX_LISTED);
-    if first < 0 || end > limit || first >= end {
+    // More than any machine has, so that the message is about the machine.
+    if first < 0 || end > MAX_SENDERS as i128 || first >= end {
         let node: &Node = &value.node;
         let message = format!(
             "{} gives no CPUs, or CPUs that no machine has",
@@ -172,7 +175,26 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
         );
         return None;
     }
+    let len = usize::try_from(end - first).unwrap_or(usize::MAX);
+    if !counted(session, &value, len) {
+        return None;
+    }
     (first..end)
         .map(|cpu| u64::try_from(cpu).ok().map(|cpu| value.place(cpu)))
         .collect()
+}
+
+/// Counts senders over the whole scenario, before memory is taken for them.
+fn counted(session: &mut Session<'_>, value: &Value<'_>, senders: usize) -> bool {
+    let before = session.senders;
+    session.senders = before.saturating_add(senders);
+    let fits = session.senders <= MAX_SENDERS;
+    // Reported where the limit is crossed; the loads behind it are not the mistake.
+    if !fits && before <= MAX_SENDERS {
+        let message = format!("with this load, there are more than {MAX_SENDERS} senders");
+        session
+            .walk
+            .report(rules::TOO_MANY_PARTS, value.at(), message, None);
+    }
+    fits
 }
