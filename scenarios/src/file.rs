@@ -4,7 +4,7 @@
 
 use crate::error::At;
 use crate::expect::Expect;
-use crate::loader::Session;
+use crate::loader::Loading;
 use crate::machine::ProfileFile;
 use crate::rules;
 use crate::schema;
@@ -182,18 +182,18 @@ pub(crate) const MAX_HOSTS: usize = 64;
 pub(crate) const MAX_PARTS: usize = 256;
 
 /// Reads a scenario from its tree.
-pub(crate) fn read(session: &mut Session<'_>, root: &Node) -> Option<Draft> {
-    let obj = session.walk.obj(root, "", &schema::SCENARIO, &[])?;
-    version(session, &obj);
+pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
+    let obj = loading.walk.obj(root, "", &schema::SCENARIO, &[])?;
+    version(loading, &obj);
     // The defaults are read for themselves too, so that mistakes in them show even without hosts.
     if let Some(machine) = obj.given("machine") {
-        host::machine(session, &machine);
+        host::machine(loading, &machine);
     }
-    let name = obj.get("name").and_then(|v| session.walk.text(&v));
+    let name = obj.get("name").and_then(|v| loading.walk.text(&v));
     let (stop_given, measure_given) = (obj.given("stop").is_some(), obj.given("measure").is_some());
-    let measure = obj.given("measure").and_then(|v| measure(session, &v));
+    let measure = obj.given("measure").and_then(|v| measure(loading, &v));
     let stop = match obj.given("stop") {
-        Some(value) => stop(session, &value),
+        Some(value) => stop(loading, &value),
         None => measure.as_ref().map(|m| Placed {
             value: Stop::At(m.value.warmup.saturating_add(m.value.window)),
             at: m.at.clone(),
@@ -201,15 +201,15 @@ pub(crate) fn read(session: &mut Session<'_>, root: &Node) -> Option<Draft> {
     };
     let links = obj
         .get("links")
-        .map(|v| v.place(session.walk.list(&v).len()));
+        .map(|v| v.place(loading.walk.list(&v).len()));
     let expect = obj
         .get("expect")
-        .map(|v| expect::read(session, &v))
+        .map(|v| expect::read(loading, &v))
         .unwrap_or_default();
     let step_limit = obj
         .get("step_limit")
-        .and_then(|v| session.walk.count(&v, 1, 1_000_000_000_000));
-    let hosts = hosts(session, &obj);
+        .and_then(|v| loading.walk.count(&v, 1, 1_000_000_000_000));
+    let hosts = hosts(loading, &obj);
     Some(Draft {
         at: obj.at,
         name,
@@ -224,13 +224,13 @@ pub(crate) fn read(session: &mut Session<'_>, root: &Node) -> Option<Draft> {
     })
 }
 
-fn version(session: &mut Session<'_>, obj: &Obj<'_>) {
+fn version(loading: &mut Loading<'_>, obj: &Obj<'_>) {
     let Some(value) = obj.given("version") else {
         return;
     };
     if !matches!(value.node.kind, Kind::Int(1)) {
         let message = format!("expected version 1, found {}", value.node.describe());
-        session.walk.report(
+        loading.walk.report(
             rules::VERSION,
             value.at(),
             message,
@@ -239,25 +239,25 @@ fn version(session: &mut Session<'_>, obj: &Obj<'_>) {
     }
 }
 
-fn hosts(session: &mut Session<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
+fn hosts(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
     let Some(value) = obj.given("hosts") else {
         return Vec::new();
     };
-    let list = session.walk.list(&value);
+    let list = loading.walk.list(&value);
     if list.is_empty() && matches!(value.node.kind, Kind::List(_)) {
-        session.walk.report(
+        loading.walk.report(
             rules::EMPTY_LIST,
             value.at(),
             "a scenario needs at least one host",
             None,
         );
     }
-    if !limited(session, &value, list.len(), MAX_HOSTS, "hosts") {
+    if !limited(loading, &value, list.len(), MAX_HOSTS, "hosts") {
         return Vec::new();
     }
     let mut layouts = LayoutSet::default();
     if let Some(value) = obj.get("layouts") {
-        host::layouts(session, &value, &mut layouts);
+        host::layouts(loading, &value, &mut layouts);
     }
     let machine = obj.given("machine");
     let kernel = obj.get("kernel");
@@ -267,13 +267,13 @@ fn hosts(session: &mut Session<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
         layouts: &layouts,
     };
     list.iter()
-        .filter_map(|v| host::read(session, v, &defaults))
+        .filter_map(|v| host::read(loading, v, &defaults))
         .collect()
 }
 
 /// Reports a list that is too long.
 fn limited(
-    session: &mut Session<'_>,
+    loading: &mut Loading<'_>,
     value: &Value<'_>,
     len: usize,
     max: usize,
@@ -281,26 +281,26 @@ fn limited(
 ) -> bool {
     if len > max {
         let message = format!("{len} {what}; at most {max} are simulated");
-        session
+        loading
             .walk
             .report(rules::TOO_MANY_PARTS, value.at(), message, None);
     }
     len <= max
 }
 
-fn measure(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Measure>> {
-    let obj = session
+fn measure(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<Measure>> {
+    let obj = loading
         .walk
         .obj(&value.node, &value.path, &schema::MEASURE, &[])?;
     let warmup = obj
         .get("warmup")
-        .and_then(|v| session.walk.quantity(&v, Quantity::Time));
+        .and_then(|v| loading.walk.quantity(&v, Quantity::Time));
     let window = obj
         .get("window")
-        .and_then(|v| session.walk.quantity(&v, Quantity::Time));
+        .and_then(|v| loading.walk.quantity(&v, Quantity::Time));
     let seeds = obj
         .get("seeds")
-        .and_then(|v| session.walk.count32(&v, 1, 10_000));
+        .and_then(|v| loading.walk.count32(&v, 1, 10_000));
     Some(value.place(Measure {
         warmup: warmup?.value,
         window: window?.value,
@@ -308,7 +308,7 @@ fn measure(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Measur
     }))
 }
 
-fn stop(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Stop>> {
+fn stop(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<Stop>> {
     if let Kind::Tuple(Some(name), items) = &value.node.kind
         && name.text == "At"
         && let [time] = items.as_slice()
@@ -318,7 +318,7 @@ fn stop(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Stop>> {
             path: value.path.clone(),
             given: true,
         };
-        let time = session.walk.quantity(&time, Quantity::Time)?;
+        let time = loading.walk.quantity(&time, Quantity::Time)?;
         return Some(Placed {
             value: Stop::At(time.value),
             at: time.at,
@@ -330,17 +330,17 @@ fn stop(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Stop>> {
         _ => false,
     };
     if !is_quiescent {
-        session
+        loading
             .walk
             .mistyped(value, "`Quiescent(limit: \"1ms\")` or `At(\"5ms\")`", None);
         return None;
     }
-    let obj = session
+    let obj = loading
         .walk
         .obj(&value.node, &value.path, &schema::QUIESCENT, &[])?;
     let limit = obj
         .get("limit")
-        .and_then(|v| session.walk.quantity(&v, Quantity::Time))?;
+        .and_then(|v| loading.walk.quantity(&v, Quantity::Time))?;
     Some(Placed {
         value: Stop::Quiescent { limit: limit.value },
         at: limit.at,

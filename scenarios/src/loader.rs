@@ -112,7 +112,7 @@ impl<'r> Loader<'r> {
     }
 
     fn load(&self, name: &str, text: &str, dir: &Path) -> Result<Scenario, Rejected> {
-        let mut session = Session {
+        let mut loading = Loading {
             registry: self.registry,
             walk: Walk::default(),
             sources: Sources::default(),
@@ -120,23 +120,23 @@ impl<'r> Loader<'r> {
             dir: dir.to_owned(),
             senders: 0,
         };
-        session.sources.add(name, text);
-        match self.scenario(&mut session, text) {
-            Some(scenario) if session.walk.issues.is_empty() => Ok(scenario),
-            _ => Err(session.sources.reject(session.walk.issues)),
+        loading.sources.add(name, text);
+        match self.scenario(&mut loading, text) {
+            Some(scenario) if loading.walk.issues.is_empty() => Ok(scenario),
+            _ => Err(loading.sources.reject(loading.walk.issues)),
         }
     }
 
-    fn scenario(&self, session: &mut Session<'_>, text: &str) -> Option<Scenario> {
-        let mut root = session.walk.syntax(text, 0)?;
+    fn scenario(&self, loading: &mut Loading<'_>, text: &str) -> Option<Scenario> {
+        let mut root = loading.walk.syntax(text, 0)?;
         for (path, ron) in &self.sets {
-            session.set(&mut root, path, ron);
+            loading.set(&mut root, path, ron);
         }
-        let axes = sweep::take(&mut session.walk, &mut root);
-        let base = session.draft(&root);
-        session.single_values(&root, &axes);
+        let axes = sweep::take(&mut loading.walk, &mut root);
+        let base = loading.draft(&root);
+        loading.single_values(&root, &axes);
         // Combinations are only worth looking at if each value alone is right.
-        if !session.walk.issues.is_empty() {
+        if !loading.walk.issues.is_empty() {
             return None;
         }
         let base = base?;
@@ -149,18 +149,18 @@ impl<'r> Loader<'r> {
             );
             let at = axes.first().map(|a| a.at.clone()).unwrap_or_default();
             let help = Some(format!("at most {}", sweep::MAX_PARTS));
-            session
+            loading
                 .walk
                 .report(rules::TOO_MANY_POINTS, at, message, help);
             return None;
         }
-        let points = session.points(&root, &axes);
+        let points = loading.points(&root, &axes);
         let shown = axes.iter().map(|axis| Axis {
             path: axis.path.clone(),
             values: axis
                 .values
                 .iter()
-                .map(|v| session.source_of(v.span))
+                .map(|v| loading.source_of(v.span))
                 .collect(),
         });
         let axes: Vec<Axis> = shown.collect();
@@ -201,7 +201,7 @@ fn read_text(path: &Path) -> Result<String, (&'static str, String)> {
 }
 
 /// One load: what is known, and what was found wrong.
-pub(crate) struct Session<'r> {
+pub(crate) struct Loading<'r> {
     pub registry: &'r Registry,
     pub walk: Walk,
     sources: Sources,
@@ -212,7 +212,7 @@ pub(crate) struct Session<'r> {
     pub senders: usize,
 }
 
-impl Session<'_> {
+impl Loading<'_> {
     /// The machine profile called `reference`: a built-in name, or a path.
     pub fn profile(&mut self, reference: &Placed<String>) -> Option<Rc<ProfileFile>> {
         if let Some(known) = self.profiles.get(&reference.value) {

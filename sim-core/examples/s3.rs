@@ -18,13 +18,14 @@ fn main() {
     let mut p = kunpeng();
     let mut threads = vec![1, 2, 4, 8, 16];
     let mut vars = vec!["v0", "locked", "v1", "set2", "set3", "rfc_bypass"].into_iter().map(String::from).collect::<Vec<_>>();
-    let (mut seeds, mut win) = (2, 3);
+    let (mut seeds, mut win, mut limit) = (2, 3, 1000);
     for a in std::env::args().skip(1) {
         let (k, v) = a.split_once('=').unwrap();
         match k {
             "t" => threads = v.split(',').map(|x| x.parse().unwrap()).collect(),
             "v" => vars = v.split(',').map(String::from).collect(),
             "seeds" => seeds = v.parse().unwrap(),
+            "limit" => limit = v.parse().unwrap(),
             "win" => win = v.parse().unwrap(),
             _ => { let q = Param::ALL.iter().find(|q| q.name() == k).expect(k); p.set(*q, v.parse().unwrap()) }
         }
@@ -38,8 +39,9 @@ fn main() {
         let c = Config { name: "s3".into(), warmup: 2_000_000_000, stop: Stop::At(2_000_000_000 + win * 1_000_000_000), step_limit: u64::MAX,
             hosts: vec![Host { name: "h0".into(), machine: p.clone(), layouts: LayoutSet::default(),
                 kernel: Kernel { lockless: Lockless::Builtin(Builtin::from_name(v).unwrap()), set3_retry: Set3Retry::ReadFirst, dev_weight: 64, tas_bit_early_return: true, costs: vec![] },
-                devices: vec![Device { name: "d0".into(), kind: DeviceKind::Dummy, txqs: 1, qdisc: Qdisc::PfifoFast { limit: 1000 } }],
+                devices: vec![Device { name: "d0".into(), kind: DeviceKind::Dummy, txqs: 1, qdisc: Qdisc::PfifoFast { limit } }],
                 workloads: vec![Workload::Pktgen(Pktgen { dev: 0, mode: XmitMode::QueueXmit, cpus: (0..t).collect(), packets: None, clone_skb: 0, burst: 1, size: 60, priority: 0 })] }] };
+        if std::env::var("PROF").is_ok() { p::prof(&c); continue; }
         let w = std::time::Instant::now();
         let (mut tot, mut steps) = (0.0, 0);
         let mut o = None;
@@ -49,8 +51,39 @@ fn main() {
         let m = o.unwrap().metrics;
         let q = &m.qdiscs[0];
         let err = (mean / pb - 1.0) * 100.0; sum += err.abs(); n += 1;
-        println!("{v:10} {t:2} {mean:5.2} / {pb:4.2} {err:+5.1}%  drops {:.2}M/s byp {:.2} runs/pkt {:.2} | {:.1} Mstep/s {} steps/pkt  ipc {}", q.dropped as f64 / m.window as f64 * 1e6, q.bypassed as f64 / q.packets as f64, q.runs as f64 / q.packets as f64,
+        println!("{v:10} {t:2} {mean:5.2} / {pb:4.2} {err:+5.1}%  tx {:.2} qlen {} drops {:.2}M/s byp {:.2} runs/pkt {:.2} | {:.1} Mstep/s {} steps/pkt  ipc {}", m.tx_pps() / 1e6, q.qlen, q.dropped as f64 / m.window as f64 * 1e6, q.bypassed as f64 / q.packets as f64, q.runs as f64 / q.packets as f64,
             steps as f64 / el / 1e6, steps / seeds / ((mean * 1e6 * 0.001 * (2 + win) as f64) as u64), m.cpus.iter().map(|c| c.instructions).sum::<u64>() / q.packets.max(1));
+        if std::env::var("LOCKS").is_ok() { for l in &m.locks { if l.acquired + l.failed > 0 { println!("   {} acq {} cont {} failed {} avg wait {} ns", l.name, l.acquired, l.contended, l.failed, l.wait / l.contended.max(1) / 1000); } }
+            for c in m.cpus.iter().take(2) { println!("   {} spin {:.1}% stall {:.1}% soft {:.1}% bm {} netx {} sq {}", c.name, c.spin as f64 * 100.0 / m.window as f64, c.stall as f64 * 100.0 / m.window as f64, c.softirq as f64 * 100.0 / m.window as f64, c.branch_misses, c.net_tx, c.squeezed); } }
     } }
     println!("mean abs {:.1}%", sum / n as f64);
 }
+mod p { use super::*; use sim_core::trace::*; use std::collections::BTreeMap;
+pub fn prof(c: &Config) {
+    let o = run(c, &Options { seed: 1, trace: Mode::Ring { bytes: 200 << 20 }, ..Options::default() });
+    let r = o.recording.unwrap(); let n = &r.names;
+    let mut stack: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
+    let mut selft: BTreeMap<(bool, String), (u64, u64)> = BTreeMap::new();
+    let mut last: BTreeMap<u16, u64> = BTreeMap::new();
+    let mut miss: BTreeMap<(bool, String), (u64, u64)> = BTreeMap::new();
+    let (mut deq, mut from) = (0u64, u64::MAX);
+    for x in &r.records { if x.time < c.warmup { continue }
+        from = from.min(x.time);
+        let st = stack.entry(x.cpu).or_default();
+        let inrun = st.iter().any(|f| n.functions[f.0 as usize] == "__qdisc_run");
+        match x.kind() {
+            Kind::FnEnter | Kind::FnLeave => {
+                let l = last.insert(x.cpu, x.time).unwrap_or(x.time);
+                if let Some(f) = st.last() { let e = selft.entry((inrun, n.functions[f.0 as usize].clone())).or_default(); e.0 += x.time - l; }
+                if x.kind() == Kind::FnEnter { st.push((x.a, x.time)); let e = selft.entry((inrun, n.functions[x.a as usize].clone())).or_default(); e.1 += 1; } else { st.pop(); }
+            }
+            Kind::LineMiss => { let name = n.lines[x.a as usize].name.split(" line ").next().unwrap().to_string(); let name: String = name.trim_end_matches(|c: char| c.is_ascii_digit()).into();
+                let name = if name.contains("skbuff_head_cache") || name.starts_with("kmalloc") { name } else { n.lines[x.a as usize].name.clone() };
+                let name: String = name.replace(char::is_numeric, "#");
+                let e = miss.entry((inrun, name)).or_default(); e.0 += x.b as u64; e.1 += 1; }
+            Kind::QdiscDequeue => deq += 1, _ => {} } }
+    let d = deq.max(1) as f64;
+    println!("packets {deq} ns/pkt {:.1}", (o.end - from) as f64 / 1000.0 / d);
+    for ((i, f), (t, k)) in selft { if t as f64 / d / 1000.0 > 1.0 { println!("{} {f:28} self {:7.1} ns/pkt  calls/pkt {:.3}", if i { "RUN" } else { "   " }, t as f64 / 1000.0 / d, k as f64 / d); } }
+    for ((i, f), (t, k)) in miss { if k as f64 / d > 0.05 { println!("{} miss {f:40} stall {:6.1} ns/pkt n/pkt {:.2}", if i { "RUN" } else { "   " }, t as f64 / 1000.0 / d, k as f64 / d); } }
+} }

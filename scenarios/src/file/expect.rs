@@ -1,7 +1,7 @@
 //! What a test judges.
 
 use crate::expect::{Bound, Expect, METRICS, Violations};
-use crate::loader::Session;
+use crate::loader::Loading;
 use crate::rules;
 use crate::schema;
 use crate::tree::Kind;
@@ -10,8 +10,8 @@ use crate::walk::Value;
 use sim_core::violation::Law;
 use std::borrow::Cow;
 
-pub(super) fn read(session: &mut Session<'_>, value: &Value<'_>) -> Expect {
-    let Some(obj) = session
+pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Expect {
+    let Some(obj) = loading
         .walk
         .obj(&value.node, &value.path, &schema::EXPECT, &[])
     else {
@@ -19,11 +19,11 @@ pub(super) fn read(session: &mut Session<'_>, value: &Value<'_>) -> Expect {
     };
     let violations = obj
         .get("violations")
-        .and_then(|v| violations(session, &v))
+        .and_then(|v| violations(loading, &v))
         .unwrap_or_default();
     let metrics = obj
         .get("metrics")
-        .map(|v| metrics(session, &v))
+        .map(|v| metrics(loading, &v))
         .unwrap_or_default();
     Expect {
         violations,
@@ -31,7 +31,7 @@ pub(super) fn read(session: &mut Session<'_>, value: &Value<'_>) -> Expect {
     }
 }
 
-fn violations(session: &mut Session<'_>, value: &Value<'_>) -> Option<Violations> {
+fn violations(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Violations> {
     match &value.node.kind {
         Kind::Tuple(Some(name), items) if name.text == "Require" && items.len() == 1 => {
             let laws = Value {
@@ -40,23 +40,23 @@ fn violations(session: &mut Session<'_>, value: &Value<'_>) -> Option<Violations
                 given: true,
             };
             let known: Vec<(&str, Law)> = Law::ALL.iter().map(|&law| (law.name(), law)).collect();
-            let list = session.walk.list(&laws);
+            let list = loading.walk.list(&laws);
             if list.is_empty() && matches!(laws.node.kind, Kind::List(_)) {
                 let message = "`Require([])` requires nothing: write `Allow`";
-                session
+                loading
                     .walk
                     .report(rules::EMPTY_LIST, laws.at(), message, None);
             }
             let laws: Option<Vec<Law>> = list
                 .iter()
-                .map(|v| session.walk.word(v, false, &known).map(|l| l.value))
+                .map(|v| loading.walk.word(v, false, &known).map(|l| l.value))
                 .collect();
             laws.map(Violations::Require)
         }
         Kind::Ident(name) if name == "Forbid" => Some(Violations::Forbid),
         Kind::Ident(name) if name == "Allow" => Some(Violations::Allow),
         _ => {
-            session
+            loading
                 .walk
                 .mistyped(value, "`Forbid`, `Allow` or `Require([PacketStuck])`", None);
             None
@@ -64,22 +64,22 @@ fn violations(session: &mut Session<'_>, value: &Value<'_>) -> Option<Violations
     }
 }
 
-fn metrics(session: &mut Session<'_>, value: &Value<'_>) -> Vec<Bound> {
-    let list = session.walk.list(value);
-    list.iter().filter_map(|v| bound(session, v)).collect()
+fn metrics(loading: &mut Loading<'_>, value: &Value<'_>) -> Vec<Bound> {
+    let list = loading.walk.list(value);
+    list.iter().filter_map(|v| bound(loading, v)).collect()
 }
 
-fn bound(session: &mut Session<'_>, value: &Value<'_>) -> Option<Bound> {
-    let obj = session
+fn bound(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Bound> {
+    let obj = loading
         .walk
         .obj(&value.node, &value.path, &schema::BOUND, &[])?;
-    let metric = obj.get("metric").and_then(|v| session.walk.text(&v));
+    let metric = obj.get("metric").and_then(|v| loading.walk.text(&v));
     if let Some(name) = metric
         .as_ref()
         .filter(|m| METRICS.iter().all(|k| k.name != m.value))
     {
         let message = format!("unknown metric \"{}\"", crate::tree::shorten(&name.value));
-        session.walk.unknown(
+        loading.walk.unknown(
             rules::UNKNOWN_METRIC,
             name.at.clone(),
             message,
@@ -90,8 +90,8 @@ fn bound(session: &mut Session<'_>, value: &Value<'_>) -> Option<Bound> {
     }
     let (low, high) = (obj.given("min"), obj.given("max"));
     let given = low.is_some() || high.is_some();
-    let min = low.map(|v| number(session, &v));
-    let max = high.map(|v| number(session, &v));
+    let min = low.map(|v| number(loading, &v));
+    let max = high.map(|v| number(loading, &v));
     let (min, max) = (flip(min)?, flip(max)?);
     if !given || min.zip(max).is_some_and(|(min, max)| min > max) {
         let message = if given {
@@ -99,7 +99,7 @@ fn bound(session: &mut Session<'_>, value: &Value<'_>) -> Option<Bound> {
         } else {
             "neither `min` nor `max` is given"
         };
-        session
+        loading
             .walk
             .report(rules::EMPTY_BOUND, obj.at.clone(), message, None);
         return None;
@@ -117,20 +117,20 @@ fn flip(value: Option<Option<f64>>) -> Option<Option<f64>> {
 }
 
 /// A number, or a quantity in the unit that metrics count in: packets a second, nanoseconds, bytes.
-fn number(session: &mut Session<'_>, value: &Value<'_>) -> Option<f64> {
+fn number(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<f64> {
     match &value.node.kind {
         Kind::Int(n) => Some(*n as f64),
         Kind::Float(x) if x.is_finite() => Some(*x),
-        Kind::Str(text) if text.ends_with("pps") => session
+        Kind::Str(text) if text.ends_with("pps") => loading
             .walk
             .quantity(value, Quantity::PacketRate)
             .map(|n| n.value as f64),
-        Kind::Str(text) if text.ends_with('s') => session
+        Kind::Str(text) if text.ends_with('s') => loading
             .walk
             .quantity(value, Quantity::Time)
             .map(|n| n.value as f64 / 1e3),
         _ => {
-            session.walk.mistyped(
+            loading.walk.mistyped(
                 value,
                 "a number, a packet rate such as \"5Mpps\" or a time such as \"2us\"",
                 None,

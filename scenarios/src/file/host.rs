@@ -1,7 +1,7 @@
 //! Hosts: machine, layouts, devices.
 
 use super::{DeviceDraft, HostDraft, KindDraft, MAX_PARTS, MachineDraft, kernel, limited, load};
-use crate::loader::Session;
+use crate::loader::Loading;
 use crate::machine::{self, MEMORY, override_param, param_names};
 use crate::rules;
 use crate::schema;
@@ -21,22 +21,22 @@ pub(super) struct Defaults<'d> {
 }
 
 pub(super) fn read(
-    session: &mut Session<'_>,
+    loading: &mut Loading<'_>,
     value: &Value<'_>,
     defaults: &Defaults<'_>,
 ) -> Option<HostDraft> {
-    let obj = session
+    let obj = loading
         .walk
         .obj(&value.node, &value.path, &schema::HOST, &[])?;
-    let name = obj.get("name").and_then(|v| session.walk.text(&v));
+    let name = obj.get("name").and_then(|v| loading.walk.text(&v));
     let machine = match (obj.given("machine"), defaults.machine) {
-        (Some(own), top) => machine(session, &merged(&own, top)),
-        (None, Some(top)) => machine(session, top),
+        (Some(own), top) => machine(loading, &merged(&own, top)),
+        (None, Some(top)) => machine(loading, top),
         (None, None) => {
             let help = Some("give `machine` here, or once for the whole scenario".into());
             let mut at = obj.at.clone();
             at.span.end = at.span.start + 1;
-            session
+            loading
                 .walk
                 .report(rules::MISSING_FIELD, at, "missing field `machine`", help);
             None
@@ -44,16 +44,16 @@ pub(super) fn read(
     };
     let arch = machine.as_ref().map(|m: &MachineDraft| m.profile.arch);
     let kernel = match (obj.given("kernel"), defaults.kernel) {
-        (Some(own), top) => kernel::read(session, &merged(&own, top), arch),
-        (None, Some(top)) => kernel::read(session, top, arch),
+        (Some(own), top) => kernel::read(loading, &merged(&own, top), arch),
+        (None, Some(top)) => kernel::read(loading, top, arch),
         (None, None) => None,
     };
     let mut all_layouts = defaults.layouts.clone();
     if let Some(own) = obj.given("layouts") {
-        layouts(session, &own, &mut all_layouts);
+        layouts(loading, &own, &mut all_layouts);
     }
-    let devices = parts(session, obj.get("devices"), "devices", device);
-    let workloads = parts(session, obj.get("workloads"), "workloads", load::read);
+    let devices = parts(loading, obj.get("devices"), "devices", device);
+    let workloads = parts(loading, obj.get("workloads"), "workloads", load::read);
     let named = |d: &Option<DeviceDraft>| d.as_ref().is_some_and(|d| d.name.is_some());
     let devices_known = devices.as_ref().is_some_and(|list| list.iter().all(named));
     let kernel = kernel.unwrap_or_default();
@@ -70,16 +70,16 @@ pub(super) fn read(
 
 /// The elements of a list, `None` for each that is wrong; `None` if the list itself is.
 fn parts<T>(
-    session: &mut Session<'_>,
+    loading: &mut Loading<'_>,
     value: Option<Value<'_>>,
     what: &str,
-    read: fn(&mut Session<'_>, &Value<'_>) -> Option<T>,
+    read: fn(&mut Loading<'_>, &Value<'_>) -> Option<T>,
 ) -> Option<Vec<Option<T>>> {
     let value = value?;
-    let list = session.walk.list(&value);
+    let list = loading.walk.list(&value);
     let is_list = matches!(value.node.kind, Kind::List(_));
-    let fits = limited(session, &value, list.len(), MAX_PARTS, what);
-    (is_list && fits).then(|| list.iter().map(|v| read(session, v)).collect())
+    let fits = limited(loading, &value, list.len(), MAX_PARTS, what);
+    (is_list && fits).then(|| list.iter().map(|v| read(loading, v)).collect())
 }
 
 /// A host's fields over the scenario's. A host that names a profile starts afresh.
@@ -128,18 +128,18 @@ pub(crate) fn as_struct(node: &Node) -> Node {
     }
 }
 
-pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<MachineDraft> {
+pub(super) fn machine(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<MachineDraft> {
     let node = as_struct(&value.node);
-    let obj = session
+    let obj = loading
         .walk
         .obj(&node, &value.path, &schema::MACHINE, &param_names())?;
-    let reference = obj.get("profile").and_then(|v| session.walk.text(&v));
+    let reference = obj.get("profile").and_then(|v| loading.walk.text(&v));
     let store_buffer = obj
         .given("store_buffer")
-        .and_then(|v| session.walk.switch(&v));
+        .and_then(|v| loading.walk.switch(&v));
     let memory = obj
         .given("memory")
-        .and_then(|v| session.walk.word(&v, false, &MEMORY));
+        .and_then(|v| loading.walk.word(&v, false, &MEMORY));
     let mut overrides = Vec::new();
     if let Kind::Struct(_, fields) = &node.kind {
         for field in fields {
@@ -150,12 +150,12 @@ pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<Ma
                     path,
                     given: true,
                 };
-                overrides.push((param, machine::read_value(&mut session.walk, &given, param)));
+                overrides.push((param, machine::read_value(&mut loading.walk, &given, param)));
             }
         }
     }
     let reference = reference?;
-    let file = session.profile(&reference)?;
+    let file = loading.profile(&reference)?;
     let mut profile = file.profile.clone();
     for (param, value) in overrides {
         profile.set(param, value?.value);
@@ -176,10 +176,10 @@ pub(super) fn machine(session: &mut Session<'_>, value: &Value<'_>) -> Option<Ma
 }
 
 /// Adds `{"Qdisc": {"state": (88, 8)}, "netdev_queue": "5.11"}` to `set`.
-pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>, set: &mut LayoutSet) {
-    for (name, fields) in session.walk.entries(value) {
+pub(super) fn layouts(loading: &mut Loading<'_>, value: &Value<'_>, set: &mut LayoutSet) {
+    for (name, fields) in loading.walk.entries(value) {
         let Kind::Str(version) = &fields.node.kind else {
-            let layout = layout(session, &name.value, &fields);
+            let layout = layout(loading, &name.value, &fields);
             set.by_name.insert(name.value, layout);
             continue;
         };
@@ -188,17 +188,17 @@ pub(super) fn layouts(session: &mut Session<'_>, value: &Value<'_>, set: &mut La
         if version != "5.11" {
             let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
             let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
-            session
+            loading
                 .walk
                 .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
         }
     }
 }
 
-fn layout(session: &mut Session<'_>, name: &str, value: &Value<'_>) -> Layout {
+fn layout(loading: &mut Loading<'_>, name: &str, value: &Value<'_>) -> Layout {
     let mut placed: Vec<(Field, Span)> = Vec::new();
-    for (key, entry) in session.walk.entries(value) {
-        let Some((offset, size)) = field_place(session, &entry) else {
+    for (key, entry) in loading.walk.entries(value) {
+        let Some((offset, size)) = field_place(loading, &entry) else {
             continue;
         };
         let end = offset + size;
@@ -213,7 +213,7 @@ fn layout(session: &mut Session<'_>, name: &str, value: &Value<'_>) -> Layout {
                 other.offset,
                 other.offset + other.size
             );
-            session
+            loading
                 .walk
                 .report(rules::LAYOUT_OVERLAP, entry.at(), message, None);
         }
@@ -233,13 +233,13 @@ fn layout(session: &mut Session<'_>, name: &str, value: &Value<'_>) -> Layout {
     }
 }
 
-fn field_place(session: &mut Session<'_>, entry: &Value<'_>) -> Option<(u32, u32)> {
+fn field_place(loading: &mut Loading<'_>, entry: &Value<'_>) -> Option<(u32, u32)> {
     let items = match &entry.node.kind {
         Kind::Tuple(None, items) => items.as_slice(),
         _ => &[],
     };
     let [offset, size] = items else {
-        session
+        loading
             .walk
             .mistyped(entry, "a place (offset, size) in bytes", None);
         return None;
@@ -250,19 +250,19 @@ fn field_place(session: &mut Session<'_>, entry: &Value<'_>) -> Option<(u32, u32
             path: entry.path.clone(),
             given: true,
         };
-        session.walk.count32(&value, low, high)
+        loading.walk.count32(&value, low, high)
     };
     let (offset, size) = (bytes(offset, 0, 65_535), bytes(size, 1, 4_096));
     Some((offset?.value, size?.value))
 }
 
-fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
-    let obj = session
+fn device(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
+    let obj = loading
         .walk
         .obj(&value.node, &value.path, &schema::DEVICE, &[])?;
     let name = obj
         .get("name")
-        .and_then(|v| session.walk.text(&v))
+        .and_then(|v| loading.walk.text(&v))
         .filter(|name| {
             let fits = (1..=15).contains(&name.value.len())
                 && !name
@@ -273,7 +273,7 @@ fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
                     "{:?} is no interface name",
                     crate::tree::shorten(&name.value)
                 );
-                session.walk.report(
+                loading.walk.report(
                     rules::NAME,
                     name.at.clone(),
                     message,
@@ -282,11 +282,11 @@ fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
             }
             fits
         });
-    let kind = obj.get("kind").and_then(|v| kind(session, &v));
+    let kind = obj.get("kind").and_then(|v| kind(loading, &v));
     let txqs = obj
         .get("txqs")
-        .and_then(|v| session.walk.count32(&v, 1, 256));
-    let qdisc = obj.get("qdisc").and_then(|v| qdisc(session, &v));
+        .and_then(|v| loading.walk.count32(&v, 1, 256));
+    let qdisc = obj.get("qdisc").and_then(|v| qdisc(loading, &v));
     Some(DeviceDraft {
         name,
         kind,
@@ -295,8 +295,8 @@ fn device(session: &mut Session<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
     })
 }
 
-fn kind(session: &mut Session<'_>, value: &Value<'_>) -> Option<KindDraft> {
-    let obj = session.walk.choice(
+fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
+    let obj = loading.walk.choice(
         &value.node,
         &value.path,
         "a device kind",
@@ -307,16 +307,16 @@ fn kind(session: &mut Session<'_>, value: &Value<'_>) -> Option<KindDraft> {
     }
     let mut ring = |name| {
         obj.get(name)
-            .and_then(|v| session.walk.count32(&v, 0, 32_768))
+            .and_then(|v| loading.walk.count32(&v, 0, 32_768))
     };
     let (tx_ring, rx_ring) = (ring("tx_ring"), ring("rx_ring"));
     let rate = obj
         .get("rate")
-        .and_then(|v| session.walk.quantity(&v, Quantity::Rate))
+        .and_then(|v| loading.walk.quantity(&v, Quantity::Rate))
         .filter(|rate| {
             let zero = rate.value == 0;
             if zero {
-                session.walk.report(
+                loading.walk.report(
                     rules::OUT_OF_RANGE,
                     rate.at.clone(),
                     "a link of rate 0 never sends",
@@ -327,7 +327,7 @@ fn kind(session: &mut Session<'_>, value: &Value<'_>) -> Option<KindDraft> {
         });
     let irq_cpu = obj
         .get("irq_cpu")
-        .and_then(|v| session.walk.count(&v, 0, 65_535));
+        .and_then(|v| loading.walk.count(&v, 0, 65_535));
     Some(KindDraft::Nic {
         tx_ring,
         rx_ring,
@@ -336,9 +336,9 @@ fn kind(session: &mut Session<'_>, value: &Value<'_>) -> Option<KindDraft> {
     })
 }
 
-fn qdisc(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Qdisc>> {
+fn qdisc(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<Qdisc>> {
     let specs = [&schema::PFIFO_FAST, &schema::PFIFO, &schema::NOQUEUE];
-    let obj = session
+    let obj = loading
         .walk
         .choice(&value.node, &value.path, "a qdisc", &specs)?;
     if obj.spec.name == "Noqueue" {
@@ -346,7 +346,7 @@ fn qdisc(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<Qdisc>> 
     }
     let limit = obj
         .get("limit")
-        .and_then(|v| session.walk.count32(&v, 0, 1_000_000))?;
+        .and_then(|v| loading.walk.count32(&v, 0, 1_000_000))?;
     let qdisc = match obj.spec.name {
         "Pfifo" => Qdisc::Pfifo { limit: limit.value },
         _ => Qdisc::PfifoFast { limit: limit.value },

@@ -1,7 +1,7 @@
 //! Kernel version and toggles.
 
 use super::KernelDraft;
-use crate::loader::Session;
+use crate::loader::Loading;
 use crate::rules;
 use crate::schema;
 use crate::tree::Kind;
@@ -12,29 +12,29 @@ use sim_core::kernel::variant::{Builtin, Lockless};
 use sim_core::machine::cost::Arch;
 
 pub(super) fn read(
-    session: &mut Session<'_>,
+    loading: &mut Loading<'_>,
     value: &Value<'_>,
     arch: Option<Arch>,
 ) -> Option<KernelDraft> {
-    let obj = session
+    let obj = loading
         .walk
         .obj(&value.node, &value.path, &schema::KERNEL, &[])?;
-    let base = obj.get("base").and_then(|v| session.walk.text(&v));
-    let version = base.as_ref().and_then(|base| version(session, base));
+    let base = obj.get("base").and_then(|v| loading.walk.text(&v));
+    let version = base.as_ref().and_then(|base| version(loading, base));
     let lockless_given = obj.given("lockless").is_some();
     let lockless = match obj.given("lockless") {
-        Some(value) => lockless(session, &value),
+        Some(value) => lockless(loading, &value),
         None => version.map(|v| Lockless::Builtin(shipped(v))),
     };
     let retries = [("3a", Set3Retry::ReadFirst), ("3b", Set3Retry::NoRetry)];
     let set3_retry = obj
         .get("set3_retry")
-        .and_then(|v| session.walk.word(&v, true, &retries));
+        .and_then(|v| loading.walk.word(&v, true, &retries));
     let dev_weight = obj
         .get("dev_weight")
-        .and_then(|v| session.walk.count32(&v, 1, 65_535));
+        .and_then(|v| loading.walk.count32(&v, 1, 65_535));
     let tas = match obj.given("tas_bit_early_return") {
-        Some(value) => session.walk.switch(&value),
+        Some(value) => loading.walk.switch(&value),
         None => {
             let v5 = matches!(lockless, Some(Lockless::Builtin(Builtin::V5)));
             let on = arch == Some(Arch::Arm64) && version.is_some_and(|v| v <= (5, 19)) && !v5;
@@ -46,7 +46,7 @@ pub(super) fn read(
     };
     let costs = obj
         .get("costs")
-        .map(|v| costs(session, &v))
+        .map(|v| costs(loading, &v))
         .unwrap_or_default();
     Some(KernelDraft {
         base,
@@ -61,7 +61,7 @@ pub(super) fn read(
 }
 
 /// `"v5.11"` or `"v5.11.4"`.
-fn version(session: &mut Session<'_>, base: &Placed<String>) -> Option<(u32, u32)> {
+fn version(loading: &mut Loading<'_>, base: &Placed<String>) -> Option<(u32, u32)> {
     let parse = |text: &str| {
         let mut parts = text
             .strip_prefix('v')?
@@ -87,7 +87,7 @@ fn version(session: &mut Session<'_>, base: &Placed<String>) -> Option<(u32, u32
             "unknown kernel version \"{}\"",
             crate::tree::shorten(&base.value)
         );
-        session.walk.report(
+        loading.walk.report(
             rules::KERNEL_VERSION,
             base.at.clone(),
             message,
@@ -110,18 +110,18 @@ pub(crate) fn shipped(version: (u32, u32)) -> Builtin {
     }
 }
 
-fn lockless(session: &mut Session<'_>, value: &Value<'_>) -> Option<Lockless> {
+fn lockless(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Lockless> {
     let (Kind::Ident(name) | Kind::Str(name)) = &value.node.kind else {
-        session
+        loading
             .walk
             .mistyped(value, "the name of a lockless variant", None);
         return None;
     };
-    let found = session.registry.variant(name);
+    let found = loading.registry.variant(name);
     if found.is_none() {
         let message = format!("unknown lockless variant `{}`", crate::tree::shorten(name));
-        let registry = session.registry;
-        session.walk.unknown(
+        let registry = loading.registry;
+        loading.walk.unknown(
             rules::UNKNOWN_VARIANT,
             value.at(),
             message,
@@ -132,12 +132,12 @@ fn lockless(session: &mut Session<'_>, value: &Value<'_>) -> Option<Lockless> {
     found
 }
 
-fn costs(session: &mut Session<'_>, value: &Value<'_>) -> Vec<(Cost, u32)> {
+fn costs(loading: &mut Loading<'_>, value: &Value<'_>) -> Vec<(Cost, u32)> {
     let mut costs = Vec::new();
-    for (key, insns) in session.walk.entries(value) {
+    for (key, insns) in loading.walk.entries(value) {
         let Some(cost) = Cost::ALL.iter().copied().find(|c| c.name() == key.value) else {
             let message = format!("unknown cost key `{}`", crate::tree::shorten(&key.value));
-            session.walk.unknown(
+            loading.walk.unknown(
                 rules::COST_KEY,
                 key.at,
                 message,
@@ -147,7 +147,7 @@ fn costs(session: &mut Session<'_>, value: &Value<'_>) -> Vec<(Cost, u32)> {
             continue;
         };
         // Far outside of what was counted is allowed: a what-if is a fair question. Absurd is not.
-        if let Some(insns) = session.walk.count32(&insns, 0, 1_000_000) {
+        if let Some(insns) = loading.walk.count32(&insns, 0, 1_000_000) {
             costs.push((cost, insns.value));
         }
     }

@@ -1,7 +1,7 @@
 //! Loads.
 
 use super::{LoadDraft, Packets};
-use crate::loader::Session;
+use crate::loader::Loading;
 use crate::rules;
 use crate::schema;
 use crate::tree::{Kind, Node};
@@ -12,52 +12,52 @@ use sim_core::config::XmitMode;
 /// Most senders of all loads together.
 const MAX_SENDERS: usize = 4096;
 
-pub(super) fn read(session: &mut Session<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
+pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
     let specs = [&schema::PKTGEN, &schema::PACED, &schema::FORWARD];
-    let obj = session
+    let obj = loading
         .walk
         .choice(&value.node, &value.path, "a load", &specs)?;
     let load = match obj.spec.name {
-        "Pktgen" => pktgen(session, &obj),
-        "Paced" => paced(session, &obj),
-        _ => forward(session, &obj),
+        "Pktgen" => pktgen(loading, &obj),
+        "Paced" => paced(loading, &obj),
+        _ => forward(loading, &obj),
     };
     Some(value.place(load))
 }
 
-fn pktgen(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
+fn pktgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
     let modes = [
         ("QueueXmit", XmitMode::QueueXmit),
         ("StartXmit", XmitMode::StartXmit),
     ];
     LoadDraft::Pktgen {
-        dev: text(session, obj, "dev"),
+        dev: text(loading, obj, "dev"),
         mode: obj
             .get("mode")
-            .and_then(|v| session.walk.word(&v, false, &modes))
+            .and_then(|v| loading.walk.word(&v, false, &modes))
             .map(|m| m.value),
-        cpus: cpus(session, obj),
-        packets: packets(session, obj),
+        cpus: cpus(loading, obj),
+        packets: packets(loading, obj),
         clone_skb: obj
             .get("clone_skb")
-            .and_then(|v| session.walk.count32(&v, 0, u32::MAX)),
+            .and_then(|v| loading.walk.count32(&v, 0, u32::MAX)),
         burst: obj
             .get("burst")
-            .and_then(|v| session.walk.count32(&v, 1, 65_535)),
-        size: quantity(session, obj, "size", Quantity::Size),
+            .and_then(|v| loading.walk.count32(&v, 1, 65_535)),
+        size: quantity(loading, obj, "size", Quantity::Size),
         priority: obj
             .get("priority")
-            .and_then(|v| session.walk.count32(&v, 0, 15))
+            .and_then(|v| loading.walk.count32(&v, 0, 15))
             .map(|p| p.value),
     }
 }
 
-fn paced(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
-    let every = quantity(session, obj, "every", Quantity::Time).filter(|every| {
+fn paced(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let every = quantity(loading, obj, "every", Quantity::Time).filter(|every| {
         let zero = every.value == 0;
         if zero {
             let help = Some("Pktgen sends as fast as it can".into());
-            session.walk.report(
+            loading.walk.report(
                 rules::OUT_OF_RANGE,
                 every.at.clone(),
                 "an interval of 0 has no pace",
@@ -67,17 +67,17 @@ fn paced(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
         !zero
     });
     LoadDraft::Paced {
-        dev: text(session, obj, "dev"),
-        cpus: cpus(session, obj),
+        dev: text(loading, obj, "dev"),
+        cpus: cpus(loading, obj),
         every,
-        size: quantity(session, obj, "size", Quantity::Size),
-        packets: packets(session, obj),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        packets: packets(loading, obj),
     }
 }
 
-fn forward(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
+fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
     let pps = obj.get("pps").and_then(|v| {
-        session.walk.optional(v, |walk, v| {
+        loading.walk.optional(v, |walk, v| {
             let pps = walk.quantity(v, Quantity::PacketRate)?;
             if pps.value == 0 {
                 walk.report(
@@ -92,32 +92,32 @@ fn forward(session: &mut Session<'_>, obj: &Obj<'_>) -> LoadDraft {
         })
     });
     LoadDraft::Forward {
-        from: text(session, obj, "from"),
-        to: text(session, obj, "to"),
-        size: quantity(session, obj, "size", Quantity::Size),
+        from: text(loading, obj, "from"),
+        to: text(loading, obj, "to"),
+        size: quantity(loading, obj, "size", Quantity::Size),
         pps,
-        packets: packets(session, obj),
+        packets: packets(loading, obj),
     }
 }
 
-fn text(session: &mut Session<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
-    obj.get(name).and_then(|v| session.walk.text(&v))
+fn text(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
+    obj.get(name).and_then(|v| loading.walk.text(&v))
 }
 
 fn quantity(
-    session: &mut Session<'_>,
+    loading: &mut Loading<'_>,
     obj: &Obj<'_>,
     name: &str,
     quantity: Quantity,
 ) -> Option<Placed<u64>> {
     obj.get(name)
-        .and_then(|v| session.walk.quantity(&v, quantity))
+        .and_then(|v| loading.walk.quantity(&v, quantity))
 }
 
-fn packets(session: &mut Session<'_>, obj: &Obj<'_>) -> Packets {
+fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
     let value = obj.get("packets")?;
     let at = value.at();
-    let read = session
+    let read = loading
         .walk
         .optional(value, |walk, v| walk.count(v, 1, u64::MAX))?;
     Some(Placed {
@@ -127,14 +127,14 @@ fn packets(session: &mut Session<'_>, obj: &Obj<'_>) -> Packets {
 }
 
 /// `[0, 1]`, `4` (the CPUs 0 to 3) or `4..8`.
-fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
+fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
     let value = obj.get("cpus")?;
     let span = match value.node.kind {
         Kind::Int(n) => Some((0, n)),
         Kind::Range(first, Some(end)) => Some((first.unwrap_or(0), end)),
         Kind::List(_) => None,
         _ => {
-            session.walk.mistyped(
+            loading.walk.mistyped(
                 &value,
                 "CPUs: a list [0, 1], a count, or a range 0..4",
                 None,
@@ -143,12 +143,12 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
         }
     };
     let Some((first, end)) = span else {
-        let list = session.walk.list(&value);
-        if !counted(session, &value, list.len()) {
+        let list = loading.walk.list(&value);
+        if !counted(loading, &value, list.len()) {
             return None;
         }
         if list.is_empty() {
-            session.walk.report(
+            loading.walk.report(
                 rules::EMPTY_LIST,
                 value.at(),
                 "a load needs at least one CPU",
@@ -157,7 +157,7 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
         }
         return list
             .iter()
-            .map(|v| session.walk.count(v, 0, 65_535))
+            .map(|v| loading.walk.count(v, 0, 65_535))
             .collect();
     };
     // More than any machine has, so that the message is about the machine.
@@ -167,7 +167,7 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
             "{} gives no CPUs, or CPUs that no machine has",
             node.describe()
         );
-        session.walk.report(
+        loading.walk.report(
             rules::OUT_OF_RANGE,
             value.at(),
             message,
@@ -176,7 +176,7 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
         return None;
     }
     let len = usize::try_from(end - first).unwrap_or(usize::MAX);
-    if !counted(session, &value, len) {
+    if !counted(loading, &value, len) {
         return None;
     }
     (first..end)
@@ -185,14 +185,14 @@ fn cpus(session: &mut Session<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
 }
 
 /// Counts senders over the whole scenario, before memory is taken for them.
-fn counted(session: &mut Session<'_>, value: &Value<'_>, senders: usize) -> bool {
-    let before = session.senders;
-    session.senders = before.saturating_add(senders);
-    let fits = session.senders <= MAX_SENDERS;
+fn counted(loading: &mut Loading<'_>, value: &Value<'_>, senders: usize) -> bool {
+    let before = loading.senders;
+    loading.senders = before.saturating_add(senders);
+    let fits = loading.senders <= MAX_SENDERS;
     // Reported where the limit is crossed; the loads behind it are not the mistake.
     if !fits && before <= MAX_SENDERS {
         let message = format!("with this load, there are more than {MAX_SENDERS} senders");
-        session
+        loading
             .walk
             .report(rules::TOO_MANY_PARTS, value.at(), message, None);
     }

@@ -180,7 +180,8 @@ impl KmemCache {
         self.list_lock.lock(cpu).await;
         cpu.touch([Footprint { base: self.node_line, reads: 0, writes: 1 }]).await;
         let (mut first, mut got) = (None, 0);
-        while let Some(number) = self.node.borrow_mut().pop_front() {
+        loop {
+            let Some(number) = self.node.borrow_mut().pop_front() else { break };
             let page = &self.pages[number as usize];
             cpu.rmw(page.word, Rmw::Add(1), Order::Acquire).await;
             page.on_node.set(false);
@@ -232,7 +233,7 @@ impl KmemCache {
         let _span = cpu.enter(Func::SlabFree);
         cpu.spend(Cost::SlabFreeSlow);
         let page = &self.pages[number as usize];
-        cpu.rmw(page.word, Rmw::Add(1), Order::Acquire).await;
+        cpu.rmw(page.word, Rmw::Add(1), Order::Full).await;
         let was_full = page.free.borrow().is_empty();
         page.free.borrow_mut().push(object);
         if page.frozen.get() || !was_full || page.on_node.get() {
