@@ -23,28 +23,18 @@ pub struct Job {
     pub replay: String,
 }
 
-/// Results of a batch, one place a job; `None` where the user interrupted before the job began.
+/// Results of a batch.
 pub struct Batch<T> {
-    /// In the order of the jobs.
+    /// In the order of the jobs; `None` where a run crashed or the user interrupted before it began.
     pub results: Vec<Option<T>>,
-}
-
-impl<T> Batch<T> {
-    /// How many jobs were finished.
-    pub fn finished(&self) -> usize {
-        self.results.iter().flatten().count()
-    }
-
-    /// All results, if none is missing.
-    pub fn complete(self) -> Option<Vec<T>> {
-        self.results.into_iter().collect()
-    }
+    /// Why some are missing, if some are: what to end the command with once the rest is printed.
+    pub unfinished: Option<Stop>,
 }
 
 /// Runs all `jobs` on `threads` threads (all cores if `None`) and keeps `keep` of each outcome.
 ///
-/// A run that panics is a bug in the simulator: it ends the batch with the command that repeats it,
-/// the first in job order whatever finished first.
+/// A run that panics is a bug in the simulator. The others are finished all the same, and of several
+/// the first in job order is told, so the outcome does not depend on which thread came first.
 pub fn run<T: Send>(
     session: &Session<'_>,
     jobs: &[Job],
@@ -81,15 +71,27 @@ pub fn run<T: Send>(
         })?;
     let results: Vec<_> = pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
     bar.finish_and_clear();
+    let mut crash = None;
     let mut done = Vec::with_capacity(results.len());
     for (job, result) in jobs.iter().zip(results) {
         done.push(match result {
             None => None,
             Some(Ok(value)) => Some(value),
-            Some(Err(panic)) => return Err(crate::crash::report(&panic, &job.replay)),
+            Some(Err(panic)) => {
+                crash.get_or_insert_with(|| crate::crash::report(&panic, &job.replay));
+                None
+            }
         });
     }
-    Ok(Batch { results: done })
+    let finished = done.iter().flatten().count();
+    let interrupted = (finished < jobs.len()).then(|| {
+        let text = format!("interrupted: {finished} of {} runs finished", jobs.len());
+        Stop::new(Exit::Interrupted, text)
+    });
+    Ok(Batch {
+        results: done,
+        unfinished: crash.or(interrupted),
+    })
 }
 
 /// Runs one job in this thread, with a trace if `options` ask for one.

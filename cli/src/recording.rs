@@ -16,6 +16,7 @@
 mod check;
 mod header;
 
+pub use check::check;
 use header::Header;
 use sim_core::trace::{Record, Recording};
 use std::io::Write;
@@ -100,7 +101,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
         ));
     }
     let recording = header.recording(records);
-    check::check(&recording)?;
+    check(&recording)?;
     Ok(recording)
 }
 

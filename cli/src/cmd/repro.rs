@@ -16,7 +16,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
-    run: fn(&mut Session<'_>, &Repro) -> Result<report::Results, Stop>,
+    run: fn(&mut Session<'_>, &Repro) -> Result<(report::Results, Option<Stop>), Stop>,
 }
 
 /// Every experiment there is so far.
@@ -47,8 +47,11 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {
         ));
     }
     let mut results = Vec::new();
+    let mut unfinished = None;
     for experiment in chosen {
-        results.push((experiment.run)(session, args)?);
+        let (result, missing) = (experiment.run)(session, args)?;
+        results.push(result);
+        unfinished = unfinished.or(missing);
     }
     let text = match args.format {
         Format::Json => report::json(&results),
@@ -59,10 +62,8 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {
             .join("\n"),
     };
     write!(session.out, "{text}")?;
-    if let Some(r) = results.iter().find(|r| r.finished < r.asked) {
-        session.out.flush()?;
-        let text = format!("interrupted: {} of {} runs finished", r.finished, r.asked);
-        return Err(Stop::new(Exit::Interrupted, text));
+    if let Some(stop) = unfinished {
+        return Err(stop);
     }
     Ok(if results.iter().all(report::Results::holds) {
         Exit::Ok

@@ -166,6 +166,12 @@ pub fn save(path: &Path, recording: Recording) -> Result<u64, Stop> {
             format!("error: cannot write {}: {e}", path.display()),
         )
     };
+    crate::recording::check(&recording).map_err(|what| {
+        Stop::new(
+            Exit::Internal,
+            format!("internal error: the simulator's trace breaks its rules: {what}"),
+        )
+    })?;
     let file = std::fs::File::create(path).map_err(failed)?;
     let mut out = std::io::BufWriter::new(file);
     let bytes = crate::recording::write(&mut out, &recording).map_err(failed)?;
@@ -211,19 +217,25 @@ impl Sweep {
         Ok(Sweep { points, seeds })
     }
 
+    /// Number of runs.
+    pub fn asked(&self) -> usize {
+        self.points.len() * (self.seeds.end - self.seeds.start) as usize
+    }
+
     /// How to repeat runs of point `i`.
     pub fn again(&self, i: usize, again: &Again) -> Again {
         again.with(&chosen(&self.points[i].1))
     }
 
-    /// Runs everything; gives the finished runs of each point in order of seed, and how many were asked for.
+    /// Runs everything; gives the finished runs of each point in order of seed, and why some are
+    /// missing, if some are.
     pub fn run(
         &self,
         session: &Session<'_>,
         threads: Option<usize>,
         again: &Again,
         expect: &Expect,
-    ) -> Result<(Vec<Vec<Kept>>, usize), Stop> {
+    ) -> Result<(Vec<Vec<Kept>>, Option<Stop>), Stop> {
         let mut jobs = Vec::new();
         for (i, (_, _, config)) in self.points.iter().enumerate() {
             let again = self.again(i, again);
@@ -234,18 +246,17 @@ impl Sweep {
             };
             jobs.extend(self.seeds.clone().map(job));
         }
-        let asked = jobs.len();
         let done = batch::run(session, &jobs, threads, |job, outcome| {
             Kept::of(job.seed, outcome, expect)
         })?;
-        let each = asked / self.points.len();
+        let each = jobs.len() / self.points.len();
         let mut results = done.results.into_iter();
         let runs = self
             .points
             .iter()
             .map(|_| results.by_ref().take(each).flatten().collect())
             .collect();
-        Ok((runs, asked))
+        Ok((runs, done.unfinished))
     }
 }
 
@@ -258,7 +269,7 @@ fn many(
 ) -> Result<Exit, Stop> {
     let again = Again::new(&args.input.file, &args.input.set);
     let sweep = Sweep::new(points, seeds)?;
-    let (runs, asked) = sweep.run(session, args.jobs, &again, scenario.expect())?;
+    let (runs, unfinished) = sweep.run(session, args.jobs, &again, scenario.expect())?;
     let misses: Vec<Vec<String>> = runs
         .iter()
         .map(|runs| misses_over(scenario, runs))
@@ -273,19 +284,18 @@ fn many(
                     &sweep.again(i, &again),
                 )
             };
-            json::many(scenario.name(), asked, (0..runs.len()).map(point).collect())
+            json::many(
+                scenario.name(),
+                sweep.asked(),
+                (0..runs.len()).map(point).collect(),
+            )
         }
         Format::Text => text(session, args, scenario, &sweep, &runs, &misses),
     };
     write!(session.out, "{text}")?;
     let all = || runs.iter().flatten();
-    let finished = all().count();
-    if finished < asked {
-        session.out.flush()?;
-        return Err(Stop::new(
-            Exit::Interrupted,
-            format!("interrupted: {finished} of {asked} runs finished"),
-        ));
+    if let Some(stop) = unfinished {
+        return Err(stop);
     }
     let violated = all().any(|r| !r.violations.is_empty());
     Ok(exit_of(
@@ -436,7 +446,8 @@ mod tests {
             &crash,
             false,
         );
-        assert_eq!((ran.exit, ran.out.as_str()), (Exit::Internal, ""));
+        assert_eq!(ran.exit, Exit::Internal);
+        assert!(ran.out.contains("seeds run 62"), "{}", ran.out);
         assert!(
             ran.err
                 .contains("replay: skbsim run lockless-stuck --seed 30 --set variant=v5"),

@@ -33,10 +33,29 @@ pub fn run(session: &mut Session<'_>, args: &Test) -> Result<Exit, Stop> {
         ));
     }
     let mut verdicts = Vec::new();
+    let mut worst = Exit::Ok;
     for file in &files {
-        verdicts.extend(test(session, args, &file.to_string_lossy())?);
-        if session.is_interrupted() {
-            break;
+        match test(session, args, &file.to_string_lossy()) {
+            Ok(more) => verdicts.extend(more),
+            // One file that crashes the simulator or does not load must not hide the others.
+            Err(Stop::Said(exit @ (Exit::Invalid | Exit::Internal), text)) => {
+                worst = worst.worst(if exit == Exit::Internal {
+                    exit
+                } else {
+                    Exit::Failed
+                });
+                let name = file.to_string_lossy().into_owned();
+                let failures = vec![text.trim_end().to_owned()];
+                let verdict = Verdict {
+                    name,
+                    failures,
+                    about: String::new(),
+                };
+                print(session, &verdict)?;
+                verdicts.push(verdict);
+            }
+            Err(Stop::Said(Exit::Interrupted, _)) => break,
+            Err(other) => return Err(other),
         }
     }
     let failed = verdicts.iter().filter(|v| !v.failures.is_empty()).count();
@@ -57,33 +76,21 @@ pub fn run(session: &mut Session<'_>, args: &Test) -> Result<Exit, Stop> {
         );
         return Err(Stop::new(Exit::Interrupted, text));
     }
-    Ok(if failed > 0 { Exit::Failed } else { Exit::Ok })
+    Ok(worst.worst(if failed > 0 { Exit::Failed } else { Exit::Ok }))
 }
 
 /// Tests one file: a verdict for each of its points, printed at once.
 fn test(session: &mut Session<'_>, args: &Test, file: &str) -> Result<Vec<Verdict>, Stop> {
     let again = Again::new(file, &args.set);
-    let scenario = match session.load(file, &args.set) {
-        Ok(scenario) => scenario,
-        Err(Stop::Said(Exit::Invalid, text)) => {
-            let verdict = Verdict {
-                name: file.to_owned(),
-                failures: vec![text.trim_end().to_owned()],
-                about: String::new(),
-            };
-            print(session, &verdict)?;
-            return Ok(vec![verdict]);
-        }
-        Err(other) => return Err(other),
-    };
+    let scenario = session.load(file, &args.set)?;
     let seeds = args
         .seeds
         .clone()
         .unwrap_or_else(|| default_seeds(&scenario));
     let sweep = Sweep::new(scenario.points(), seeds)?;
-    let (runs, asked) = sweep.run(session, args.jobs, &again, scenario.expect())?;
-    if runs.iter().map(Vec::len).sum::<usize>() < asked {
-        return Ok(Vec::new());
+    let (runs, unfinished) = sweep.run(session, args.jobs, &again, scenario.expect())?;
+    if let Some(stop) = unfinished {
+        return Err(stop);
     }
     let mut verdicts = Vec::new();
     for (i, runs) in runs.iter().enumerate() {
@@ -237,7 +244,9 @@ fn walk(directory: &Path, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{directory, skbsim};
+    use crate::testing::{directory, runner, skbsim, skbsim_with};
+    use sim_core::config::Config;
+    use sim_core::world::Options;
 
     fn scenario(expect: &str) -> String {
         format!(
@@ -288,6 +297,29 @@ mod tests {
         assert!(
             xml.contains("tests=\"4\"") && xml.contains("failures=\"2\""),
             "{xml}"
+        );
+    }
+
+    /// A crash of the simulator is one failure among the others, and decides the exit code.
+    #[test]
+    fn a_crash_does_not_hide_other_files() {
+        let root = directory("crash");
+        std::fs::write(
+            root.join("a.ron"),
+            scenario("violations: Allow").replace("\"t\"", "\"crash\""),
+        )
+        .expect("writable");
+        std::fs::write(root.join("b.ron"), scenario("violations: Allow")).expect("writable");
+        let crash = |config: &Config, options: &Options| match config.name.as_str() {
+            "crash" => panic!("time runs backwards"),
+            _ => runner(config, options),
+        };
+        let ran = skbsim_with(&format!("test {}", root.display()), &crash, false);
+        assert_eq!(ran.exit, Exit::Internal);
+        assert!(
+            ran.out.contains("replay: skbsim run") && ran.out.ends_with("1 passed, 1 failed\n"),
+            "{}",
+            ran.out
         );
     }
 

@@ -284,8 +284,8 @@ fn summary(results: &Results) -> String {
     }
     let _ = writeln!(
         text,
-        "setups: {} simulated, {} fitted, {} runs",
-        results.simulated, results.fitted, results.finished
+        "setups: {} simulated, {} fitted, {} of {} runs",
+        results.simulated, results.fitted, results.finished, results.asked
     );
     for claim in &results.claims {
         let verdict = match claim.holds {

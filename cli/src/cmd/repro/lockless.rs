@@ -107,7 +107,7 @@ fn cells_of(source: Source) -> Vec<Cell> {
 }
 
 /// Runs the experiment.
-pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Results, Stop> {
+pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<(Results, Option<Stop>), Stop> {
     let rows: Vec<Row> = published::s3()
         .into_iter()
         .filter(|row| row.usage != Usage::Never)
@@ -130,7 +130,7 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Results, Stop> {
             replay,
         )
     })?;
-    let finished = done.finished();
+    let finished = done.results.iter().flatten().count();
     let findings: Vec<String> = done
         .results
         .iter()
@@ -146,7 +146,7 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Results, Stop> {
             .collect::<Vec<_>>(),
     );
     let fitted = fitted(session, &machine)?;
-    Ok(Results {
+    let results = Results {
         id: "S3",
         head: format!(
             "lockless (S3): pktgen queue_xmit, dummy, one pfifo_fast queue, on {machine}; rates in Mpps"
@@ -167,7 +167,8 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Results, Stop> {
         findings,
         asked: jobs.len(),
         finished,
-    })
+    };
+    Ok((results, done.unfinished))
 }
 
 type Jobs = (Vec<Job>, Vec<(Cell, usize)>, String);
