@@ -4,7 +4,7 @@
 //! collecting by position makes the whole output independent of it too.
 
 use crate::exit::{Exit, Stop};
-use crate::session::Session;
+use crate::session::{Again, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 use sim_core::config::Config;
@@ -19,8 +19,8 @@ pub struct Job {
     pub config: Arc<Config>,
     /// With which seed.
     pub seed: u64,
-    /// The command that makes this run again, should it crash.
-    pub replay: String,
+    /// How to make this run again, should it crash. Shared: there may be millions of jobs.
+    pub again: Arc<Again>,
 }
 
 /// Results of a batch.
@@ -78,7 +78,7 @@ pub fn run<T: Send>(
             None => None,
             Some(Ok(value)) => Some(value),
             Some(Err(panic)) => {
-                crash.get_or_insert_with(|| crate::crash::report(&panic, &job.replay));
+                crash.get_or_insert_with(|| crate::crash::report(&panic, &job.again.run(job.seed)));
                 None
             }
         });
@@ -97,7 +97,7 @@ pub fn run<T: Send>(
 /// Runs one job in this thread, with a trace if `options` ask for one.
 pub fn single(session: &Session<'_>, job: &Job, options: &Options) -> Result<Outcome, Stop> {
     crate::crash::guarded(|| (session.runner)(&job.config, options))
-        .map_err(|panic| crate::crash::report(&panic, &job.replay))
+        .map_err(|panic| crate::crash::report(&panic, &job.again.run(job.seed)))
 }
 
 fn progress(session: &Session<'_>, jobs: usize) -> ProgressBar {

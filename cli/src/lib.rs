@@ -19,6 +19,7 @@ pub mod published;
 pub mod recording;
 pub mod report;
 pub mod session;
+pub mod sweep;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -78,3 +78,33 @@ fn colours_on_request() {
             .env("NO_COLOR", "1")
     ));
 }
+
+/// Ctrl-C in a long search keeps what was found and says how far it came.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_what_is_finished() {
+    let child = skbsim(&["run", "lockless-stuck", "--seeds", "0..500000", "-j", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    // Long enough to be under way, and minutes short of the end.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(
+        text(&output.stdout).contains("\nseeds run "),
+        "{}",
+        text(&output.stdout)
+    );
+    assert!(
+        text(&output.stderr).ends_with(" of 500000 runs finished\n"),
+        "{}",
+        text(&output.stderr)
+    );
+}

@@ -4,11 +4,11 @@ use crate::args::{Format, Run};
 use crate::batch::{self, Job};
 use crate::exit::{Exit, Stop};
 use crate::expect;
-use crate::library::{Expect, Point, Scenario};
+use crate::library::{Point, Scenario};
 use crate::report::seeds::{Kept, Seeds};
 use crate::report::{json, one, seeds};
 use crate::session::{Again, Session};
-use sim_core::config::Config;
+use crate::sweep::{Sweep, chosen, default_seeds};
 use sim_core::engine::StopReason;
 use sim_core::trace::{Mode, Recording};
 use sim_core::world::{Options, Outcome};
@@ -46,17 +46,6 @@ pub fn run(session: &mut Session<'_>, args: &Run) -> Result<Exit, Stop> {
     many(session, args, &scenario, points, seeds)
 }
 
-/// Seeds of a measurement where the user names none.
-pub fn default_seeds(scenario: &Scenario) -> Range<u64> {
-    0..scenario.measure().map_or(1, |m| u64::from(m.seeds))
-}
-
-/// Overrides that leave one point of a sweep: no axes, but their values; none if there is no axis.
-fn chosen(values: &[(String, String)]) -> Vec<(String, String)> {
-    let none = (!values.is_empty()).then(|| ("sweep".to_owned(), "[]".to_owned()));
-    none.into_iter().chain(values.iter().cloned()).collect()
-}
-
 /// A sweep where one point is needed: says how to choose.
 pub fn one_point(points: &[Point], why: &str) -> Stop {
     let set = |(path, value): &(String, String)| {
@@ -88,7 +77,7 @@ fn once(
     let job = Job {
         config: Arc::new(point.config),
         seed,
-        replay: again.run(seed),
+        again: Arc::new(again.clone()),
     };
     let mut outcome = batch::single(
         session,
@@ -179,87 +168,6 @@ pub fn save(path: &Path, recording: Recording) -> Result<u64, Stop> {
     Ok(bytes)
 }
 
-/// All points of a scenario with all seeds, in one batch.
-pub struct Sweep {
-    /// Label, overrides and configuration of each point.
-    pub points: Vec<(String, Vec<(String, String)>, Arc<Config>)>,
-    /// Seeds of each point.
-    pub seeds: Range<u64>,
-}
-
-impl Sweep {
-    /// Of these points and seeds.
-    ///
-    /// # Errors
-    /// If there is no seed, or more than fit in memory.
-    pub fn new(points: Vec<Point>, seeds: Range<u64>) -> Result<Sweep, Stop> {
-        const MOST: u64 = 100_000_000;
-        let n = (seeds.end - seeds.start).saturating_mul(points.len() as u64);
-        if n == 0 {
-            return Err(Stop::new(
-                Exit::Nothing,
-                format!(
-                    "nothing to do: the range {}..{} is empty (ranges are half-open)",
-                    seeds.start, seeds.end
-                ),
-            ));
-        }
-        if n > MOST {
-            return Err(Stop::new(
-                Exit::Usage,
-                format!("error: {n} runs at once are too many; ask for at most {MOST}"),
-            ));
-        }
-        let points = points
-            .into_iter()
-            .map(|p| (p.label, p.values, Arc::new(p.config)))
-            .collect();
-        Ok(Sweep { points, seeds })
-    }
-
-    /// Number of runs.
-    pub fn asked(&self) -> usize {
-        self.points.len() * (self.seeds.end - self.seeds.start) as usize
-    }
-
-    /// How to repeat runs of point `i`.
-    pub fn again(&self, i: usize, again: &Again) -> Again {
-        again.with(&chosen(&self.points[i].1))
-    }
-
-    /// Runs everything; gives the finished runs of each point in order of seed, and why some are
-    /// missing, if some are.
-    pub fn run(
-        &self,
-        session: &Session<'_>,
-        threads: Option<usize>,
-        again: &Again,
-        expect: &Expect,
-    ) -> Result<(Vec<Vec<Kept>>, Option<Stop>), Stop> {
-        let mut jobs = Vec::new();
-        for (i, (_, _, config)) in self.points.iter().enumerate() {
-            let again = self.again(i, again);
-            let job = |seed| Job {
-                config: Arc::clone(config),
-                seed,
-                replay: again.run(seed),
-            };
-            jobs.extend(self.seeds.clone().map(job));
-        }
-        let done = batch::run(session, &jobs, threads, |job, outcome| {
-            Kept::of(job.seed, outcome, expect)
-        })?;
-        let each = jobs.len() / self.points.len();
-        let mut results = done.results.into_iter();
-        let runs = self
-            .points
-            .iter()
-            .map(|_| results.by_ref().take(each).flatten().collect())
-            .collect();
-        Ok((runs, done.unfinished))
-    }
-}
-
 fn many(
     session: &mut Session<'_>,
     args: &Run,
@@ -278,7 +186,7 @@ fn many(
         Format::Json => {
             let point = |i: usize| {
                 json::Point::of(
-                    &sweep.points[i].0,
+                    &sweep.points[i].label,
                     &runs[i],
                     &misses[i],
                     &sweep.again(i, &again),
@@ -325,7 +233,7 @@ fn text(
     if let [runs] = runs {
         let seeds = Seeds {
             name: scenario.name(),
-            about: one::describe(&sweep.points[0].2),
+            about: one::describe(&sweep.points[0].config),
             asked: sweep.seeds.clone(),
             runs,
             misses: &misses[0],
@@ -333,7 +241,7 @@ fn text(
         };
         return seeds::report(&seeds, &again, &session.look);
     }
-    let labels = sweep.points.iter().map(|(label, ..)| label.clone());
+    let labels = sweep.points.iter().map(|p| p.label.clone());
     let rows: Vec<(String, Vec<Kept>)> = labels.zip(runs.iter().cloned()).collect();
     let (a, b) = (sweep.seeds.start, sweep.seeds.end);
     let mut text = format!(
@@ -367,6 +275,7 @@ fn text(
 mod tests {
     use super::*;
     use crate::testing::{directory, skbsim, skbsim_with};
+    use sim_core::config::Config;
 
     /// The same bytes whatever the number of threads: text, JSON, and sweeps.
     #[test]

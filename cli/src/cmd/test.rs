@@ -1,11 +1,11 @@
 //! `skbsim test`: scenarios with their expectations, saved regressions first.
 
-use super::run::{Sweep, default_seeds};
 use crate::args::Test;
 use crate::exit::{Exit, Stop};
 use crate::expect::{self, Miss};
 use crate::report::seeds::{Kept, sample};
 use crate::session::{Again, Session, Tone};
+use crate::sweep::{Sweep, default_seeds};
 use crate::text;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ fn test(session: &mut Session<'_>, args: &Test, file: &str) -> Result<Vec<Verdic
                 seed: run.seed,
             });
         }
-        let label = &sweep.points[i].0;
+        let label = &sweep.points[i].label;
         let name = if label.is_empty() {
             file.to_owned()
         } else {

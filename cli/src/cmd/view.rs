@@ -81,11 +81,12 @@ fn simulate(session: &mut Session<'_>, args: &View) -> Result<Recording, Stop> {
         return Err(super::run::one_point(&points, "the viewer shows one run"));
     }
     let seed = args.seed.unwrap_or(0);
-    let command = Again::new(&args.input.file, &args.input.set).run(seed);
+    let again = Again::new(&args.input.file, &args.input.set);
+    let command = again.run(seed);
     let job = Job {
         config: Arc::new(points.remove(0).config),
         seed,
-        replay: command.clone(),
+        again: Arc::new(again),
     };
     let options = Options {
         seed,

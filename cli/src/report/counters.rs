@@ -82,11 +82,9 @@ pub fn locks(metrics: &Metrics, all: bool) -> String {
             text::group(l.contended),
             text::percent(l.contended, l.acquired),
             text::group(l.failed),
-            if l.contended == 0 {
-                "-".to_owned()
-            } else {
-                text::group(l.wait / l.contended / 1000)
-            },
+            (l.wait / 1000)
+                .checked_div(l.contended)
+                .map_or("-".to_owned(), text::group),
             text::group(l.wait_max / 1000),
             text::group(l.wait / 1_000_000),
         ]);

@@ -3,7 +3,7 @@
 //! A setup is simulated once a seed and shared by all rows that mean it: the thread prints vanilla
 //! twice, and its first patch set is the patch of its first table.
 
-use super::claims;
+use super::{Ran, claims};
 use crate::args::Repro;
 use crate::batch::{self, Job};
 use crate::exit::{Exit, Stop};
@@ -107,7 +107,7 @@ fn cells_of(source: Source) -> Vec<Cell> {
 }
 
 /// Runs the experiment.
-pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<(Results, Option<Stop>), Stop> {
+pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Ran, Stop> {
     let rows: Vec<Row> = published::s3()
         .into_iter()
         .filter(|row| row.usage != Usage::Never)
@@ -118,7 +118,7 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<(Results, Option<S
         .collect();
     let (jobs, places, machine) = jobs(session, args, &cells)?;
     let done = batch::run(session, &jobs, args.jobs, |job, outcome| {
-        let replay = (!outcome.violations.is_empty()).then(|| job.replay.clone());
+        let replay = (!outcome.violations.is_empty()).then(|| job.again.run(job.seed));
         // Forwarding has no sending thread to count: there, what the egress device sent counts.
         let metrics = &outcome.metrics;
         (
@@ -168,7 +168,10 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<(Results, Option<S
         asked: jobs.len(),
         finished,
     };
-    Ok((results, done.unfinished))
+    Ok(Ran {
+        results,
+        unfinished: done.unfinished,
+    })
 }
 
 type Jobs = (Vec<Job>, Vec<(Cell, usize)>, String);
@@ -182,19 +185,19 @@ fn jobs(session: &mut Session<'_>, args: &Repro, cells: &BTreeSet<Cell>) -> Resu
         let seeds = args
             .seeds
             .clone()
-            .unwrap_or_else(|| crate::cmd::run::default_seeds(&scenario));
+            .unwrap_or_else(|| crate::sweep::default_seeds(&scenario));
         let mut points = scenario.points();
         assert_eq!(points.len(), 1, "a setup is one point of {name}");
         let config = Arc::new(points.remove(0).config);
         if matches!(cell, Cell::Table(..)) && machine.is_empty() {
             machine = config.hosts[0].machine.name.clone();
         }
-        let again = Again::new(name, &set);
+        let again = Arc::new(Again::new(name, &set));
         places.push((cell, (seeds.end - seeds.start) as usize));
         jobs.extend(seeds.map(|seed| Job {
             config: Arc::clone(&config),
             seed,
-            replay: again.run(seed),
+            again: Arc::clone(&again),
         }));
     }
     Ok((jobs, places, machine))
