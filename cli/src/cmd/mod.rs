@@ -1,0 +1,8 @@
+//! The subcommands, one a file.
+
+pub mod check;
+pub mod list;
+pub mod repro;
+pub mod run;
+pub mod test;
+pub mod view;

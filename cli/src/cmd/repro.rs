@@ -1,0 +1,214 @@
+//! `skbsim repro`: published numbers, simulated.
+
+mod claims;
+mod lockless;
+
+use crate::args::{Format, Repro};
+use crate::exit::{Exit, Stop};
+use crate::library::distance;
+use crate::report::repro as report;
+use crate::session::Session;
+use std::io::Write;
+
+/// A publication whose numbers can be simulated.
+pub struct Experiment {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    run: fn(&mut Session<'_>, &Repro) -> Result<Ran, Stop>,
+}
+
+/// An experiment that was run, and why runs are missing, if some are.
+struct Ran {
+    results: report::Results,
+    unfinished: Option<Stop>,
+}
+
+/// Every experiment there is so far.
+pub const EXPERIMENTS: &[Experiment] = &[Experiment {
+    name: "lockless",
+    about: "S3: packet stuck in lockless qdiscs (2021): pktgen through pfifo_fast, 1 to 16 threads, six kernels",
+    run: lockless::run,
+}];
+
+/// Experiments that have a name but are not there yet.
+const PLANNED: [&str; 4] = ["lltx", "xdp-redirect", "vlan", "doorbell"];
+
+/// Runs the command.
+pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {
+    let chosen: Vec<&Experiment> = match &args.name {
+        None => EXPERIMENTS.iter().collect(),
+        Some(name) => vec![
+            EXPERIMENTS
+                .iter()
+                .find(|e| e.name == name)
+                .ok_or_else(|| unknown(name))?,
+        ],
+    };
+    if args.seeds.as_ref().is_some_and(|range| range.is_empty()) {
+        return Err(Stop::new(
+            Exit::Nothing,
+            "nothing to do: the range of seeds is empty (ranges are half-open)",
+        ));
+    }
+    let mut results = Vec::new();
+    let mut unfinished = None;
+    for experiment in chosen {
+        let ran = (experiment.run)(session, args)?;
+        results.push(ran.results);
+        unfinished = unfinished.or(ran.unfinished);
+    }
+    let text = match args.format {
+        Format::Json => report::json(&results),
+        Format::Text => results
+            .iter()
+            .map(report::text)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    };
+    write!(session.out, "{text}")?;
+    if let Some(stop) = unfinished {
+        return Err(stop);
+    }
+    Ok(if results.iter().all(report::Results::holds) {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    })
+}
+
+fn unknown(name: &str) -> Stop {
+    let there: Vec<&str> = EXPERIMENTS.iter().map(|e| e.name).collect();
+    let near = there.iter().find(|known| distance(known, name) <= 2);
+    let what = match near {
+        Some(near) => format!("there is no experiment `{name}`; did you mean `{near}`?"),
+        None if PLANNED.contains(&name) => format!("the experiment `{name}` is not there yet"),
+        None => format!("there is no experiment `{name}`"),
+    };
+    Stop::new(
+        Exit::Usage,
+        format!("error: {what}\n  there are: {}", there.join(", ")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{outcome, skbsim_with};
+    use sim_core::config::{Config, Workload};
+    use sim_core::world::{Options, Outcome};
+
+    /// A simulator that knows what was published, give or take a little by seed.
+    fn published(config: &Config, options: &Options) -> Outcome {
+        let host = &config.hosts[0];
+        let x86 = host.machine.name.contains("x86");
+        let (forward, threads) = match &host.workloads[0] {
+            Workload::Pktgen(pktgen) => (false, pktgen.cpus.len()),
+            _ => (true, 1),
+        };
+        let i = threads.trailing_zeros() as usize;
+        let mpps = match (host.kernel.lockless.name(), x86, forward) {
+            ("v0", _, true) => 1.09,
+            (_, _, true) => 1.21,
+            ("v0", true, _) => [3.24, 3.91, 5.14][i],
+            (_, true, _) => [3.24, 2.71, 4.92][i],
+            ("v0", ..) => [2.6, 3.9, 5.6, 2.7, 2.2][i],
+            ("locked", ..) => [2.9, 4.8, 3.0, 1.6, 1.3][i],
+            ("v1", ..) => [2.5, 3.6, 4.7, 2.8, 2.3][i],
+            ("set2", ..) => [3.0, 4.1, 4.6, 2.6, 2.2][i],
+            ("set3", ..) => [3.0, 5.3, 5.1, 2.7, 2.2][i],
+            (..) => [3.11, 4.31, 5.53, 2.72, 2.22][i],
+        };
+        let mut outcome = outcome(0);
+        outcome.metrics.window = 1_000_000_000;
+        outcome.metrics.flows.truncate(1);
+        outcome.metrics.flows[0].sent = (mpps * 1000.0) as u64 + options.seed % 3;
+        outcome
+    }
+
+    #[test]
+    fn the_published_machine_reproduces_everything() {
+        let ran = skbsim_with("repro lockless -j 2", &published, false);
+        insta::assert_snapshot!(ran.out);
+        assert_eq!(ran.exit, Exit::Ok);
+        assert_eq!(skbsim_with("repro -j 1", &published, false).out, ran.out);
+    }
+
+    /// The keys that scripts rely on, and nothing else.
+    #[test]
+    fn json_has_the_documented_keys() {
+        let ran = skbsim_with(
+            "repro lockless --format json --seeds 0..2",
+            &published,
+            false,
+        );
+        let value: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        assert_eq!(value["schema"], "skbsim.repro/1");
+        assert_eq!(value["data"]["experiments"][0]["id"], "S3");
+        let rows = value["data"]["experiments"][0]["rows"]
+            .as_array()
+            .expect("rows");
+        let mut keys: Vec<&str> = rows[0]
+            .as_object()
+            .expect("row")
+            .keys()
+            .map(String::as_str)
+            .collect();
+        keys.sort_unstable();
+        let wanted = [
+            "error_pct",
+            "id",
+            "kind",
+            "metric",
+            "published",
+            "simulated",
+            "threads",
+            "unit",
+            "use",
+            "variant",
+            "via",
+        ];
+        assert_eq!(keys, wanted);
+        let row = |id: &str| rows.iter().find(|r| r["id"] == id).expect(id);
+        assert_eq!(row("S3.table.vanilla.t1")["kind"], "fitted");
+        assert_eq!(
+            row("S3.rfc3.without.t1")["kind"],
+            "fitted",
+            "the same setup as vanilla"
+        );
+        assert_eq!(row("S3.table.vanilla.t2")["kind"], "predicted");
+        assert_eq!(row("S3.rfc3.without.t1")["via"], "S3.table.vanilla.t1");
+    }
+
+    #[test]
+    fn a_machine_that_is_off_fails() {
+        let half = |config: &Config, options: &Options| {
+            let mut outcome = published(config, options);
+            outcome.metrics.window *= 2;
+            outcome
+        };
+        let ran = skbsim_with("repro lockless --seeds 0..1", &half, false);
+        assert_eq!(ran.exit, Exit::Failed);
+        assert!(ran.out.contains("judge OUT"));
+    }
+
+    #[test]
+    fn an_interrupted_reproduction_keeps_what_is_finished() {
+        let ran = skbsim_with("repro lockless --seeds 0..1", &published, true);
+        assert_eq!(ran.exit, Exit::Interrupted);
+        assert!(ran.err.starts_with("interrupted: 0 of "), "{}", ran.err);
+    }
+
+    #[test]
+    fn other_experiments_are_told_apart() {
+        let error = |name: &str| skbsim_with(&format!("repro {name}"), &published, false);
+        assert!(error("locklss").err.contains("did you mean `lockless`?"));
+        assert!(
+            error("vlan")
+                .err
+                .contains("not there yet\n  there are: lockless")
+        );
+        assert_eq!(error("nonsense").exit, Exit::Usage);
+    }
+}

@@ -1,0 +1,9 @@
+//! Results as text and JSON. Nothing here knows files, terminals or time: an outcome goes in, the
+//! same bytes come out.
+
+pub mod counters;
+pub mod json;
+pub mod one;
+pub mod repro;
+pub mod seeds;
+pub mod violation;
