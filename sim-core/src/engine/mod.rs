@@ -69,6 +69,7 @@ pub struct Engine {
     steps: Cell<u64>,
     step_limit: u64,
     fast_path: bool,
+    halted: Cell<bool>,
     /// For each context the `seq` of the event it waits for; a cancelled one finds another.
     armed: Vec<Cell<u64>>,
     hand_over: Cell<Option<u32>>,
@@ -95,6 +96,7 @@ impl Engine {
             steps: Cell::new(0),
             step_limit,
             fast_path,
+            halted: Cell::new(false),
             armed: (0..contexts).map(|_| Cell::new(DISARMED)).collect(),
             hand_over: Cell::new(None),
             digest: Digest::default(),
@@ -126,6 +128,18 @@ impl Engine {
     #[inline(always)]
     pub fn exhausted(&self) -> bool {
         self.steps.get() >= self.step_limit
+    }
+
+    /// Ends the run at the next event.
+    pub fn halt(&self) {
+        self.halted.set(true);
+        self.floor.set(0);
+    }
+
+    /// Whether the run is to go no further.
+    #[inline(always)]
+    fn over(&self) -> bool {
+        self.halted.get() || self.exhausted()
     }
 
     /// Counts a micro-step and folds it into the digest. `time` may lie ahead of the clock by the
@@ -217,7 +231,7 @@ impl Engine {
 
     #[inline(always)]
     fn set_floor(&self, queue: &Queue) {
-        let floor = if self.exhausted() { 0 } else { (queue.min() >> 64) as u64 };
+        let floor = if self.over() { 0 } else { (queue.min() >> 64) as u64 };
         self.floor.set(floor);
     }
 }

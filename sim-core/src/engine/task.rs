@@ -29,7 +29,7 @@ pub fn run(engine: &Engine, tasks: &mut [Task<'_>], fire: &mut dyn FnMut(Event) 
             let _: Poll<()> = tasks[id as usize].as_mut().poll(&mut cx);
             next = engine.take_hand_over();
         }
-        if engine.exhausted() {
+        if engine.over() {
             return;
         }
     }

@@ -316,6 +316,8 @@ impl<'w> Cpu<'w> {
                 Rmw::Add(n) => Effect::Add(n),
                 Rmw::CmpXchg { .. } => unreachable!("a cmpxchg's result is wanted"),
             };
+            // Issuing it takes its slot in the pipeline all the same; only the line's way is not waited for.
+            self.elapse(self.m.costs.rmw);
             self.access(Store { word, effect, release: false, extra: self.m.costs.rmw }).await;
         } else {
             self.rmw(word, op, Order::Full).await;

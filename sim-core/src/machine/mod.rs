@@ -245,6 +245,9 @@ impl Machine {
     pub(crate) fn record(&self, time: Instant, cpu: u16, kind: Kind, a: u32, b: u32) {
         if self.trace.is_on() {
             self.trace.push(time.ps(), self.first_cpu + cpu, kind, None, a, b);
+            if self.trace.overflowed() {
+                self.engine.halt();
+            }
         }
     }
 

@@ -108,15 +108,42 @@ impl Sink {
         full.push_back(std::mem::replace(chunk, next));
     }
 
-    /// The kept records in order, and how many were dropped before the first.
+    /// The kept records in order of time, and how many were dropped before the first.
+    ///
+    /// A context stamps a record with its own time, which runs ahead of the clock by the work it still
+    /// owes; so records arrive almost, but not quite, in order. They are sorted here, stably, and the
+    /// causes with them.
     pub fn take(&self) -> (Vec<Record>, u64) {
         let mut records = Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
         for chunk in self.full.borrow_mut().drain(..) {
             records.extend_from_slice(&chunk);
         }
         records.append(&mut self.chunk.borrow_mut());
-        (records, self.dropped.get())
+        (in_order(records), self.dropped.get())
     }
+}
+
+/// Sorts by time and rewrites each cause as the distance to where its record went.
+fn in_order(records: Vec<Record>) -> Vec<Record> {
+    if records.is_sorted_by_key(|r| r.time) {
+        return records;
+    }
+    let mut order: Vec<u32> = (0..records.len() as u32).collect();
+    order.sort_by_key(|&i| records[i as usize].time);
+    let mut new_place = vec![0u32; records.len()];
+    for (new, &old) in order.iter().enumerate() {
+        new_place[old as usize] = new as u32;
+    }
+    let moved = |old: u32| {
+        let mut r = records[old as usize];
+        if r.cause != 0 {
+            let cause = old.checked_sub(r.cause).map(|c| new_place[c as usize]);
+            // A cause never stands behind its effect; one that was dropped is unknown.
+            r.cause = cause.map_or(0, |c| new_place[old as usize].saturating_sub(c));
+        }
+        r
+    };
+    order.into_iter().map(moved).collect()
 }
 
 #[cfg(test)]
@@ -135,6 +162,18 @@ mod tests {
         assert_eq!(records.last().unwrap().time, n - 1);
         assert_eq!(records[0].time, dropped);
         assert!(records.len() <= 2 * CHUNK);
+    }
+
+    #[test]
+    fn records_come_out_in_order_of_time_with_their_causes() {
+        let sink = Sink::new(Mode::All { bytes: 1 << 20 });
+        sink.push(30, 0, Kind::Mark, None, 0, 0);
+        sink.push(10, 1, Kind::Mark, None, 1, 0);
+        sink.push(40, 1, Kind::Mark, Some(0), 2, 0);
+        sink.push(20, 1, Kind::Mark, Some(1), 3, 0);
+        let (records, _) = sink.take();
+        let seen: Vec<(u32, u32)> = records.iter().map(|r| (r.a, r.cause)).collect();
+        assert_eq!(seen, [(1, 0), (3, 1), (0, 0), (2, 1)]);
     }
 
     #[test]
