@@ -87,13 +87,13 @@ async fn path(cpu: Cpu<'_>, words: Words) {
 
 async fn hardirq(cpu: Cpu<'_>) {
     loop {
-        cpu.started().await;
         while cpu.take_irq().is_some() {
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.insns(IRQ_INSNS);
             cpu.settle().await;
         }
         cpu.finish(false);
+        cpu.started().await;
     }
 }
 
