@@ -56,6 +56,14 @@ impl Default for Line {
     }
 }
 
+impl Line {
+    /// Whether `core` holds it dirty.
+    #[inline(always)]
+    pub fn owned_by(&self, core: u16) -> bool {
+        self.owner.get() == core
+    }
+}
+
 /// Where a line came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -129,7 +137,7 @@ impl Coherence {
         let mut sharers = line.sharers.get();
         let owner = line.owner.get();
         let (latency, source) = if owner != NOBODY {
-            (self.cost(self.topology.nearest(core, &CoreSet::only(owner))), Source::Dirty(owner))
+            (self.cost(self.topology.distance(core, owner)), Source::Dirty(owner))
         } else if !sharers.is_empty() {
             (self.cost(self.topology.nearest(core, &sharers)), Source::Clean)
         } else {
@@ -147,25 +155,18 @@ impl Coherence {
     /// `core` asks for the only copy, to write.
     #[inline(always)]
     pub fn own(&self, line: &Line, core: u16, now: Instant) -> Grant {
-        if line.owner.get() == core {
+        if line.owned_by(core) {
             return Grant { at: now.max(line.busy.get()), source: Source::Hit };
         }
         self.own_miss(line, core, now)
     }
 
     fn own_miss(&self, line: &Line, core: u16, now: Instant) -> Grant {
-        let sharers = line.sharers.get();
         let owner = line.owner.get();
-        let others = sharers.without(core);
         let (latency, source) = if owner != NOBODY {
-            (self.cost(self.topology.nearest(core, &CoreSet::only(owner))), Source::Dirty(owner))
-        } else if !others.is_empty() {
-            let source = if sharers.has(core) { Source::Upgrade } else { Source::Clean };
-            (self.cost(self.topology.farthest(core, &others)), source)
-        } else if sharers.has(core) {
-            (Span::ZERO, Source::Hit)
+            (self.cost(self.topology.distance(core, owner)), Source::Dirty(owner))
         } else {
-            (self.from_outside(line), Source::Memory)
+            self.own_clean(line, core)
         };
         let start = now.max(line.busy.get());
         let at = start + latency;
@@ -176,6 +177,18 @@ impl Coherence {
         line.sharers.set(CoreSet::only(core));
         Self::count(line, source);
         Grant { at, source }
+    }
+
+    /// What it takes to own a line that nobody holds dirty.
+    fn own_clean(&self, line: &Line, core: u16) -> (Span, Source) {
+        let sharers = line.sharers.get();
+        let others = sharers.without(core);
+        match (sharers.has(core), others.is_empty()) {
+            (true, true) => (Span::ZERO, Source::Hit),
+            (true, false) => (self.cost(self.topology.farthest(core, &others)), Source::Upgrade),
+            (false, false) => (self.cost(self.topology.farthest(core, &others)), Source::Clean),
+            (false, true) => (self.from_outside(line), Source::Memory),
+        }
     }
 
     /// A device writes the line: every copy goes.
