@@ -331,16 +331,22 @@ impl<'w> Cpu<'w> {
     #[inline(always)]
     fn bind_load(self, word: Word, data: Instant) -> u64 {
         let now = self.m.engine.now();
-        let line = self.m.line(word);
-        let value = if line.pending.get() == NONE {
-            self.m.words[word.0 as usize].value.get()
-        } else {
-            self.m.settle_line(line, now);
-            self.m.stores.overlay(line, self.id, word.0, data.max(now), self.m.words[word.0 as usize].value.get())
-        };
+        let state = &self.m.words[word.0 as usize];
+        let line = &self.m.lines[state.line as usize];
+        let value =
+            if line.pending.get() == NONE { state.value.get() } else { self.value_among_stores(word, data.max(now)) };
         self.m.engine.step(now, self.m.base + self.ctx, Kind::Load as u16, word.0, value);
         self.m.record(now, self.id, Kind::Load, word.0, value as u32);
         value
+    }
+
+    /// The value of a word while stores to its line wait, as this CPU sees it at `horizon`.
+    #[inline(never)]
+    fn value_among_stores(self, word: Word, horizon: Instant) -> u64 {
+        let line = self.m.line(word);
+        self.m.settle_line(line, self.m.engine.now());
+        let memory = self.m.words[word.0 as usize].value.get();
+        self.m.stores.overlay(line, self.id, word.0, horizon, memory)
     }
 
     /// Books a miss and says when the context goes on: when the data are there, less what hides.
@@ -348,6 +354,7 @@ impl<'w> Cpu<'w> {
         let now = self.m.engine.now();
         let resume = grant.at.back(hide).max(now);
         let counters = &self.s.counters;
+        self.m.moves[line as usize].count(grant.source);
         add(&counters.llc_references, 1);
         match grant.source {
             Source::Memory => add(&counters.llc_misses, 1),
@@ -418,6 +425,7 @@ impl<'w> Cpu<'w> {
         let line = m.line(word);
         let grant = m.coherence.own(line, s.core, now);
         if grant.source != Source::Hit {
+            m.moves[m.words[word.0 as usize].line as usize].count(grant.source);
             add(&s.counters.llc_references, 1);
             if let Source::Dirty(from) = grant.source {
                 add(&s.counters.hitm, 1);
@@ -527,6 +535,7 @@ impl<'w> Cpu<'w> {
                 let line = &m.lines[number as usize];
                 let grant = m.coherence.own(line, s.core, now);
                 if grant.source != Source::Hit {
+                    m.moves[number as usize].count(grant.source);
                     add(&s.counters.llc_references, 1);
                     if let Source::Dirty(from) = grant.source {
                         add(&s.counters.hitm, 1);

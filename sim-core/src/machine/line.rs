@@ -15,8 +15,9 @@ pub(super) const NOBODY: u16 = u16::MAX;
 /// End of a list of contexts or waiting stores.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One cache line.
+/// One cache line; on one of the host's own, for most of a run's memory is these.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Line {
     /// The core that holds it dirty, or [`NOBODY`].
     owner: Cell<u16>,
@@ -33,10 +34,6 @@ pub(super) struct Line {
     pub pending: Cell<u32>,
     /// First context that watches the line.
     pub watcher: Cell<u32>,
-    /// Moves between cores.
-    pub transfers: Cell<u64>,
-    /// Moves of a dirty copy.
-    pub hitm: Cell<u64>,
 }
 
 impl Default for Line {
@@ -50,8 +47,6 @@ impl Default for Line {
             dma: Cell::new(false),
             pending: Cell::new(NONE),
             watcher: Cell::new(NONE),
-            transfers: Cell::new(0),
-            hitm: Cell::new(0),
         }
     }
 }
@@ -61,6 +56,24 @@ impl Line {
     #[inline(always)]
     pub fn owned_by(&self, core: u16) -> bool {
         self.owner.get() == core
+    }
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// How often a line moved between cores, and how often as a dirty copy.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    pub transfers: Cell<u64>,
+    pub hitm: Cell<u64>,
+}
+
+impl Moves {
+    /// Counts a move from `source`.
+    #[inline(always)]
+    pub fn count(&self, source: Source) {
+        self.transfers.set(self.transfers.get() + u64::from(source != Source::Hit));
+        self.hitm.set(self.hitm.get() + u64::from(matches!(source, Source::Dirty(_))));
     }
 }
 
@@ -148,7 +161,6 @@ impl Coherence {
         line.owner.set(NOBODY);
         sharers.insert(core);
         line.sharers.set(sharers);
-        Self::count(line, source);
         Grant { at, source }
     }
 
@@ -175,7 +187,6 @@ impl Coherence {
         line.prev_until.set(start + Span::from_ps(latency.ps() * self.hold_permille / 1000));
         line.owner.set(core);
         line.sharers.set(CoreSet::only(core));
-        Self::count(line, source);
         Grant { at, source }
     }
 
@@ -201,11 +212,5 @@ impl Coherence {
 
     fn from_outside(&self, line: &Line) -> Span {
         if line.dma.replace(false) { self.dma } else { self.memory }
-    }
-
-    #[inline(always)]
-    fn count(line: &Line, source: Source) {
-        line.transfers.set(line.transfers.get() + u64::from(source != Source::Hit));
-        line.hitm.set(line.hitm.get() + u64::from(matches!(source, Source::Dirty(_))));
     }
 }

@@ -20,7 +20,7 @@ use crate::trace::{Kind, Level, Sink};
 use cost::{Arch, MemoryModel, Param, Profile};
 use counters::{Reading, add};
 use cpu::{CpuState, Ctx};
-use line::{Coherence, Line};
+use line::{Coherence, Line, Moves};
 use memory::{Placement, Word};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -124,6 +124,7 @@ pub struct Machine {
     pub costs: Costs,
     coherence: Coherence,
     lines: Vec<Line>,
+    moves: Vec<Moves>,
     words: Vec<WordState>,
     word_hitm: Vec<Cell<u64>>,
     stores: StoreBuffers,
@@ -179,6 +180,7 @@ impl Machine {
             schedule,
             costs: Costs::new(profile),
             lines: (0..memory.lines).map(|_| Line::default()).collect(),
+            moves: (0..memory.lines).map(|_| Moves::default()).collect(),
             word_hitm: memory.initial.iter().map(|_| Cell::new(0)).collect(),
             words: memory
                 .initial
@@ -307,7 +309,7 @@ impl Machine {
 
     /// Transfers and dirty transfers of every line so far.
     pub fn line_moves(&self) -> Vec<(u64, u64)> {
-        self.lines.iter().map(|l| (l.transfers.get(), l.hitm.get())).collect()
+        self.moves.iter().map(|l| (l.transfers.get(), l.hitm.get())).collect()
     }
 
     /// Dirty transfers by the word that was accessed.
