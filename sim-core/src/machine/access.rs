@@ -84,7 +84,9 @@ pub struct Access<'w, O> {
 impl<O: Op> Future for Access<'_, O> {
     type Output = O::Value;
 
-    #[inline(always)]
+    // One copy for each kind of access: kernel code awaits in hundreds of places, and a copy in each
+    // of them would not fit in the host's first-level cache.
+    #[inline(never)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O::Value> {
         let cpu = self.cpu;
         if self.at == At::Start {

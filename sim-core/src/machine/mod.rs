@@ -222,7 +222,7 @@ impl Machine {
 
     /// How long `n` instructions take on `cpu`: stretched by the schedule, a new draw each chunk, and
     /// by a busy SMT sibling.
-    #[inline(always)]
+    #[inline(never)]
     fn work(&self, cpu: u16, n: u32) -> Span {
         let s = &self.cpus[usize::from(cpu)];
         let left = s.chunk_left.get();
