@@ -96,21 +96,13 @@ impl Queue {
         let mut i = 0;
         loop {
             let first = i * ARITY + 1;
-            if first >= n {
+            let Some(children) = keys.get(first..) else { break };
+            let Some((child, key)) = smallest(children) else { break };
+            if key >= last {
                 break;
             }
-            // Branch-free choice of the smallest child.
-            let (mut best, mut best_key) = (first, keys[first]);
-            for (child, &k) in keys[..n.min(first + ARITY)].iter().enumerate().skip(first + 1) {
-                let less = k < best_key;
-                best_key = if less { k } else { best_key };
-                best = if less { child } else { best };
-            }
-            if best_key >= last {
-                break;
-            }
-            keys[i] = best_key;
-            i = best;
+            keys[i] = key;
+            i = first + child;
         }
         keys[i] = last;
         if n < SORTED_BELOW {
@@ -118,6 +110,16 @@ impl Queue {
             self.heap = false;
         }
         Some(top)
+    }
+}
+
+/// The smallest of the first [`ARITY`] keys and where it is; without branches if there are as many.
+#[inline(always)]
+fn smallest(keys: &[u128]) -> Option<(usize, u128)> {
+    let less = |a: (usize, u128), b: (usize, u128)| if b.1 < a.1 { b } else { a };
+    match keys.first_chunk::<ARITY>() {
+        Some(&[a, b, c, d]) => Some(less(less((0, a), (1, b)), less((2, c), (3, d)))),
+        None => keys.iter().copied().enumerate().reduce(less),
     }
 }
 
