@@ -67,7 +67,7 @@ fn case(name: &str, config: &Config, trace: Mode, packets: fn(&Outcome) -> u64) 
 }
 
 fn main() {
-    let ring = Mode::Ring { bytes: 4 << 20 };
+    let ring = Mode::Ring { bytes: 1 << 20 };
     let qdisc = config("lockless-qdisc", 6);
     case("lockless-qdisc/4/off", &qdisc, Mode::Off, offered);
     let rate = case("lockless-qdisc/4/ring", &qdisc, ring, offered);

@@ -218,7 +218,7 @@ fn ideal(ops: u64) -> Option<f64> {
 
 fn main() {
     let profile = profile();
-    let ring = Mode::Ring { bytes: 4 << 20 };
+    let ring = Mode::Ring { bytes: 1 << 20 };
     let ideal = ideal(4_000_000);
     let mut ratios = Vec::new();
     let mut rates = Vec::new();
