@@ -3,6 +3,10 @@
 mod build;
 mod check;
 mod collect;
+#[cfg(test)]
+mod kernel_tests;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::config::{Config, Stop};
 use crate::engine::task::{self, Flow, Task};
