@@ -65,10 +65,12 @@ impl LockStats {
         cpu.record(Kind::LockAcquire, self.number, wait.ns() as u32);
     }
 
+    /// The unlocking store was issued. The lock is given when it becomes visible: until then others fail.
     pub(crate) fn gave(&self, cpu: Cpu<'_>) {
         self.owner.set(None);
-        let held = cpu.now().since(self.since.get());
-        cpu.record(Kind::LockRelease, self.number, held.ns() as u32);
+        let visible = cpu.stores_visible_at();
+        let held = visible.since(self.since.get());
+        cpu.record_at(visible, Kind::LockRelease, self.number, held.ns() as u32);
     }
 
     pub(crate) fn missed(&self, cpu: Cpu<'_>) {
