@@ -526,7 +526,7 @@ impl Machine {
             let cell = &self.values[w.word as usize];
             let value = w.effect.apply(cell.get());
             cell.set(value);
-            self.record(self.engine.now(), w.cpu, Kind::Drain, w.word, value as u32);
+            self.record(w.visible_at, w.cpu, Kind::Drain, w.word, value as u32);
         }
     }
 
