@@ -62,13 +62,14 @@ pub struct Engine {
     now: Cell<Instant>,
     /// The instant before the clock last moved.
     last: Cell<Instant>,
-    /// Time of the earliest pending event; the fast path stays strictly below it.
+    /// Time of the earliest pending event; the fast path stays strictly below it. 0 without one.
     floor: Cell<u64>,
+    /// All ones, or zero once there is no fast path (any more).
+    fast: Cell<u64>,
     queue: RefCell<Queue>,
     seq: Cell<u64>,
     steps: Cell<u64>,
     step_limit: u64,
-    fast_path: bool,
     halted: Cell<bool>,
     /// For each context the `seq` of the event it waits for; a cancelled one finds another.
     armed: Vec<Cell<u64>>,
@@ -87,15 +88,16 @@ impl Engine {
     /// If there are 2^20 contexts or more.
     pub fn new(contexts: usize, step_limit: u64, fast_path: bool) -> Engine {
         assert!(contexts < 1 << ID_BITS, "contexts fit in the key");
+        let fast = if fast_path && step_limit > 0 { u64::MAX } else { 0 };
         Engine {
             now: Cell::new(Instant::ZERO),
             last: Cell::new(Instant::ZERO),
-            floor: Cell::new(u64::MAX),
+            floor: Cell::new(fast),
+            fast: Cell::new(fast),
             queue: RefCell::new(Queue::with_capacity(contexts + 16)),
             seq: Cell::new(0),
             steps: Cell::new(0),
             step_limit,
-            fast_path,
             halted: Cell::new(false),
             armed: (0..contexts).map(|_| Cell::new(DISARMED)).collect(),
             hand_over: Cell::new(None),
@@ -133,6 +135,12 @@ impl Engine {
     /// Ends the run at the next event.
     pub fn halt(&self) {
         self.halted.set(true);
+        self.end_fast_path();
+    }
+
+    #[cold]
+    fn end_fast_path(&self) {
+        self.fast.set(0);
         self.floor.set(0);
     }
 
@@ -150,7 +158,7 @@ impl Engine {
         self.steps.set(steps);
         if steps >= self.step_limit {
             // No fast path any more: the loop must see it.
-            self.floor.set(0);
+            self.end_fast_path();
         }
         self.digest.step(time.ps(), context, kind, word, value);
     }
@@ -158,7 +166,7 @@ impl Engine {
     /// Moves the clock to `to` if nothing else is due before or at it.
     #[inline(always)]
     pub fn try_advance(&self, to: Instant) -> bool {
-        let free = self.fast_path && to.ps() < self.floor.get();
+        let free = to.ps() < self.floor.get();
         if free {
             self.now.set(to);
         }
@@ -176,9 +184,8 @@ impl Engine {
         assert!(seq < 1 << SEQ_BITS, "events fit in the key");
         self.seq.set(seq);
         let low = u64::from(class as u8) << (SEQ_BITS + ID_BITS) | seq << ID_BITS | u64::from(id);
-        let mut queue = self.queue.borrow_mut();
-        queue.push(u128::from(at.ps()) << 64 | u128::from(low));
-        self.set_floor(&queue);
+        self.queue.borrow_mut().push(u128::from(at.ps()) << 64 | u128::from(low));
+        self.floor.set(self.floor.get().min(at.ps()));
         seq
     }
 
@@ -223,15 +230,9 @@ impl Engine {
     fn pop(&self) -> Option<Event> {
         let mut queue = self.queue.borrow_mut();
         let key = queue.pop()?;
-        self.set_floor(&queue);
+        self.floor.set((queue.min() >> 64) as u64 & self.fast.get());
         self.last.set(self.now.replace(Instant::from_ps((key >> 64) as u64)));
         let low = key as u64;
         Some(Event { id: (low & ((1 << ID_BITS) - 1)) as u32, seq: low >> ID_BITS & ((1 << SEQ_BITS) - 1) })
-    }
-
-    #[inline(always)]
-    fn set_floor(&self, queue: &Queue) {
-        let floor = if self.over() { 0 } else { (queue.min() >> 64) as u64 };
-        self.floor.set(floor);
     }
 }

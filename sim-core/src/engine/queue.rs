@@ -4,6 +4,8 @@
 //! events, and no two events are equal. While few are pending they lie in a sorted vector (the
 //! smallest last); above [`HEAP_ABOVE`] they move into a 4-ary heap. Both give the same order.
 
+use std::cell::Cell;
+
 /// Above this many pending events the heap takes over.
 const HEAP_ABOVE: usize = 24;
 /// Below this many pending events the sorted vector takes over again.
@@ -39,19 +41,27 @@ impl Queue {
             self.sift_up(key);
             return;
         }
-        // New events are mostly near in time: look from the small end.
-        let mut i = self.keys.len();
         self.keys.push(key);
-        while i > 0 && self.keys[i - 1] < key {
-            self.keys[i] = self.keys[i - 1];
-            i -= 1;
+        // New events are mostly near in time: look from the small end.
+        let cells = Cell::from_mut(&mut self.keys[..]).as_slice_of_cells();
+        for pair in cells.windows(2).rev() {
+            let before = pair[0].get();
+            if before > key {
+                break;
+            }
+            pair[1].set(before);
+            pair[0].set(key);
         }
-        self.keys[i] = key;
         if self.keys.len() > HEAP_ABOVE {
-            // Ascending order is a valid heap.
-            self.keys.reverse();
-            self.heap = true;
+            self.become_heap();
         }
+    }
+
+    #[cold]
+    fn become_heap(&mut self) {
+        // Ascending order is a valid heap.
+        self.keys.reverse();
+        self.heap = true;
     }
 
     #[inline(always)]

@@ -84,7 +84,9 @@ pub struct Access<'w, O> {
 impl<O: Op> Future for Access<'_, O> {
     type Output = O::Value;
 
-    #[inline(always)]
+    // One copy for each kind of access: kernel code awaits in hundreds of places, and a copy in each
+    // of them would not fit in the host's first-level cache.
+    #[inline(never)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O::Value> {
         let cpu = self.cpu;
         if self.at == At::Start {
@@ -92,21 +94,20 @@ impl<O: Op> Future for Access<'_, O> {
             if !cpu.pass_work() {
                 return Poll::Pending;
             }
+        } else {
+            cpu.state().wait.set(Wait::Running);
         }
         if self.at == At::Issue {
             let issued = self.op.issue(cpu);
             let now = cpu.m.engine.now();
             if issued.resume > now && !cpu.m.engine.try_advance(issued.resume) {
                 self.at = At::Bind(issued.data);
-                cpu.state().wait.set(Wait::Access);
-                cpu.m.engine.arm(issued.resume, cpu.m.base + cpu.ctx);
+                cpu.suspend(Wait::Access, issued.resume);
                 return Poll::Pending;
             }
-            cpu.state().wait.set(Wait::Running);
             return Poll::Ready(self.op.bind(cpu, issued.data));
         }
         let At::Bind(data) = self.at else { unreachable!("Start and Issue are handled above") };
-        cpu.state().wait.set(Wait::Running);
         Poll::Ready(self.op.bind(cpu, data))
     }
 }
@@ -124,7 +125,7 @@ impl Op for Load {
         if grant.source == Source::Hit {
             return Issued { resume: grant.at, data: grant.at };
         }
-        cpu.missed(self.0.0, cpu.m.line_of[self.0.0 as usize], grant, cpu.m.costs.hide)
+        cpu.missed(self.0.0, cpu.m.words[self.0.0 as usize].line, grant, cpu.m.costs.hide)
     }
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
@@ -145,7 +146,7 @@ impl Op for LoadExposed {
         if grant.source == Source::Hit {
             return Issued { resume: grant.at, data: grant.at };
         }
-        cpu.missed(self.0.0, cpu.m.line_of[self.0.0 as usize], grant, Span::ZERO)
+        cpu.missed(self.0.0, cpu.m.words[self.0.0 as usize].line, grant, Span::ZERO)
     }
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
@@ -332,16 +333,22 @@ impl<'w> Cpu<'w> {
     #[inline(always)]
     fn bind_load(self, word: Word, data: Instant) -> u64 {
         let now = self.m.engine.now();
-        let line = self.m.line(word);
-        let value = if line.pending.get() == NONE {
-            self.m.values[word.0 as usize].get()
-        } else {
-            self.m.settle_line(line, now);
-            self.m.stores.overlay(line, self.id, word.0, data.max(now), self.m.values[word.0 as usize].get())
-        };
+        let state = &self.m.words[word.0 as usize];
+        let line = &self.m.lines[state.line as usize];
+        let value =
+            if line.pending.get() == NONE { state.value.get() } else { self.value_among_stores(word, data.max(now)) };
         self.m.engine.step(now, self.m.base + self.ctx, Kind::Load as u16, word.0, value);
         self.m.record(now, self.id, Kind::Load, word.0, value as u32);
         value
+    }
+
+    /// The value of a word while stores to its line wait, as this CPU sees it at `horizon`.
+    #[inline(never)]
+    fn value_among_stores(self, word: Word, horizon: Instant) -> u64 {
+        let line = self.m.line(word);
+        self.m.settle_line(line, self.m.engine.now());
+        let memory = self.m.words[word.0 as usize].value.get();
+        self.m.stores.overlay(line, self.id, word.0, horizon, memory)
     }
 
     /// Books a miss and says when the context goes on: when the data are there, less what hides.
@@ -349,6 +356,7 @@ impl<'w> Cpu<'w> {
         let now = self.m.engine.now();
         let resume = grant.at.back(hide).max(now);
         let counters = &self.s.counters;
+        self.m.moves[line as usize].count(grant.source);
         add(&counters.llc_references, 1);
         match grant.source {
             Source::Memory => add(&counters.llc_misses, 1),
@@ -377,17 +385,54 @@ impl<'w> Cpu<'w> {
     }
 
     /// Puts a store into the buffer; returns when it becomes visible.
+    #[inline(never)]
     fn post_store(self, word: Word, effect: Effect, release: bool, extra: Span) -> Instant {
+        let (m, s) = (self.m, self.s);
+        let now = m.engine.now();
+        let state = &m.words[word.0 as usize];
+        let line = &m.lines[state.line as usize];
+        if extra > Span::ZERO || !line.owned_by(s.core) || line.pending.get() != NONE {
+            return self.post_store_late(word, effect, release, extra);
+        }
+        let mut visible = line.busy.get();
+        if m.costs.fifo_stores {
+            visible = visible.max(s.stores_done.get());
+        } else if release {
+            visible = visible.max(s.stores_done.get()).max(s.loads_done.get());
+        } else {
+            visible = visible.max(s.fence.get());
+        }
+        if visible > now {
+            return self.post_store_late(word, effect, release, extra);
+        }
+        // The usual case: the line is here, nothing waits on it and nothing holds the store back.
+        s.stores_done.set(s.stores_done.get().max(now));
+        state.value.set(effect.apply(state.value.get()));
+        if release {
+            line.busy.set(now);
+        }
+        let kind = if release { Kind::StoreRelease } else { Kind::Store };
+        let value = effect.apply(0);
+        m.engine.step(now, m.base + self.ctx, kind as u16, word.0, value ^ now.ps() << 8);
+        m.record(now, self.id, kind, word.0, value as u32);
+        m.notify(line, now);
+        now
+    }
+
+    /// [`post_store`](Self::post_store) for any store.
+    #[inline(never)]
+    fn post_store_late(self, word: Word, effect: Effect, release: bool, extra: Span) -> Instant {
         let (m, s) = (self.m, self.s);
         let now = m.engine.now();
         let line = m.line(word);
         let grant = m.coherence.own(line, s.core, now);
         if grant.source != Source::Hit {
+            m.moves[m.words[word.0 as usize].line as usize].count(grant.source);
             add(&s.counters.llc_references, 1);
             if let Source::Dirty(from) = grant.source {
                 add(&s.counters.hitm, 1);
                 add(&m.word_hitm[word.0 as usize], 1);
-                m.record(now, self.id, Kind::LineFrom, m.line_of[word.0 as usize], u32::from(from));
+                m.record(now, self.id, Kind::LineFrom, m.words[word.0 as usize].line, u32::from(from));
             }
         }
         let mut visible = grant.at + extra;
@@ -405,7 +450,7 @@ impl<'w> Cpu<'w> {
         s.stores_done.set(s.stores_done.get().max(visible));
         let kind = if release { Kind::StoreRelease } else { Kind::Store };
         if visible <= now && line.pending.get() == NONE {
-            let cell = &m.values[word.0 as usize];
+            let cell = &m.words[word.0 as usize].value;
             cell.set(effect.apply(cell.get()));
         } else {
             m.stores.issue(line, visible, self.id, word.0, effect);
@@ -444,7 +489,7 @@ impl<'w> Cpu<'w> {
             return Issued { resume: done, data: done };
         }
         let hide = if order == Order::Relaxed { m.costs.hide } else { Span::ZERO };
-        let issued = self.missed(word.0, m.line_of[word.0 as usize], Grant { at: owned, source: grant.source }, hide);
+        let issued = self.missed(word.0, m.words[word.0 as usize].line, Grant { at: owned, source: grant.source }, hide);
         Issued { resume: issued.resume + m.costs.rmw, data: done }
     }
 
@@ -455,7 +500,7 @@ impl<'w> Cpu<'w> {
         if line.pending.get() != NONE {
             m.settle_line(line, data.max(now));
         }
-        let cell = &m.values[word.0 as usize];
+        let cell = &m.words[word.0 as usize].value;
         let old = cell.get();
         let new = match op {
             Rmw::CmpXchg { expect, new } => if old == expect { new } else { old },
@@ -492,6 +537,7 @@ impl<'w> Cpu<'w> {
                 let line = &m.lines[number as usize];
                 let grant = m.coherence.own(line, s.core, now);
                 if grant.source != Source::Hit {
+                    m.moves[number as usize].count(grant.source);
                     add(&s.counters.llc_references, 1);
                     if let Source::Dirty(from) = grant.source {
                         add(&s.counters.hitm, 1);
@@ -516,14 +562,14 @@ impl<'w> Cpu<'w> {
 impl Machine {
     #[inline(always)]
     pub(super) fn line(&self, word: Word) -> &Line {
-        &self.lines[self.line_of[word.0 as usize] as usize]
+        &self.lines[self.words[word.0 as usize].line as usize]
     }
 
     /// Makes every store to `line` that is due at `now` visible, in order.
     #[inline]
     pub(super) fn settle_line(&self, line: &Line, now: Instant) {
         while let Some(w) = self.stores.pop_due(line, now) {
-            let cell = &self.values[w.word as usize];
+            let cell = &self.words[w.word as usize].value;
             let value = w.effect.apply(cell.get());
             cell.set(value);
             self.record(w.visible_at, w.cpu, Kind::Drain, w.word, value as u32);
@@ -576,8 +622,7 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
                 let issued = op.issue(cpu);
                 if issued.resume > cpu.m.engine.now() && !cpu.m.engine.try_advance(issued.resume) {
                     self.at = At::Bind(issued.data);
-                    cpu.state().wait.set(Wait::Access);
-                    cpu.m.engine.arm(issued.resume, cpu.m.base + cpu.ctx);
+                    cpu.suspend(Wait::Access, issued.resume);
                     return Poll::Pending;
                 }
                 issued.data

@@ -282,9 +282,15 @@ impl<'w> Cpu<'w> {
         if self.m.engine.try_advance(until) {
             return true;
         }
-        self.state().wait.set(Wait::Work(until));
-        self.m.engine.arm(until, self.m.base + self.ctx);
+        self.suspend(Wait::Work(until), until);
         false
+    }
+
+    /// Waits for an event at `until`. One copy for all accesses.
+    #[inline(never)]
+    pub(super) fn suspend(self, wait: Wait, until: Instant) {
+        self.state().wait.set(wait);
+        self.m.engine.arm(until, self.m.base + self.ctx);
     }
 
     /// Takes the interrupt that waited: this context is cut with its work to do.
@@ -408,12 +414,12 @@ impl Future for Settle<'_> {
     type Output = ();
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.started || self.cpu.pass_work() {
+        if self.started {
             self.cpu.state().wait.set(Wait::Running);
             return Poll::Ready(());
         }
         self.started = true;
-        Poll::Pending
+        if self.cpu.pass_work() { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 

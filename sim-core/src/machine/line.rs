@@ -15,8 +15,9 @@ pub(super) const NOBODY: u16 = u16::MAX;
 /// End of a list of contexts or waiting stores.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One cache line.
+/// One cache line; on one of the host's own, for most of a run's memory is these.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Line {
     /// The core that holds it dirty, or [`NOBODY`].
     owner: Cell<u16>,
@@ -33,10 +34,6 @@ pub(super) struct Line {
     pub pending: Cell<u32>,
     /// First context that watches the line.
     pub watcher: Cell<u32>,
-    /// Moves between cores.
-    pub transfers: Cell<u64>,
-    /// Moves of a dirty copy.
-    pub hitm: Cell<u64>,
 }
 
 impl Default for Line {
@@ -50,9 +47,33 @@ impl Default for Line {
             dma: Cell::new(false),
             pending: Cell::new(NONE),
             watcher: Cell::new(NONE),
-            transfers: Cell::new(0),
-            hitm: Cell::new(0),
         }
+    }
+}
+
+impl Line {
+    /// Whether `core` holds it dirty.
+    #[inline(always)]
+    pub fn owned_by(&self, core: u16) -> bool {
+        self.owner.get() == core
+    }
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// How often a line moved between cores, and how often as a dirty copy.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    pub transfers: Cell<u64>,
+    pub hitm: Cell<u64>,
+}
+
+impl Moves {
+    /// Counts a move from `source`.
+    #[inline(always)]
+    pub fn count(&self, source: Source) {
+        self.transfers.set(self.transfers.get() + u64::from(source != Source::Hit));
+        self.hitm.set(self.hitm.get() + u64::from(matches!(source, Source::Dirty(_))));
     }
 }
 
@@ -129,7 +150,7 @@ impl Coherence {
         let mut sharers = line.sharers.get();
         let owner = line.owner.get();
         let (latency, source) = if owner != NOBODY {
-            (self.cost(self.topology.nearest(core, &CoreSet::only(owner))), Source::Dirty(owner))
+            (self.cost(self.topology.distance(core, owner)), Source::Dirty(owner))
         } else if !sharers.is_empty() {
             (self.cost(self.topology.nearest(core, &sharers)), Source::Clean)
         } else {
@@ -140,32 +161,24 @@ impl Coherence {
         line.owner.set(NOBODY);
         sharers.insert(core);
         line.sharers.set(sharers);
-        Self::count(line, source);
         Grant { at, source }
     }
 
     /// `core` asks for the only copy, to write.
     #[inline(always)]
     pub fn own(&self, line: &Line, core: u16, now: Instant) -> Grant {
-        if line.owner.get() == core {
+        if line.owned_by(core) {
             return Grant { at: now.max(line.busy.get()), source: Source::Hit };
         }
         self.own_miss(line, core, now)
     }
 
     fn own_miss(&self, line: &Line, core: u16, now: Instant) -> Grant {
-        let sharers = line.sharers.get();
         let owner = line.owner.get();
-        let others = sharers.without(core);
         let (latency, source) = if owner != NOBODY {
-            (self.cost(self.topology.nearest(core, &CoreSet::only(owner))), Source::Dirty(owner))
-        } else if !others.is_empty() {
-            let source = if sharers.has(core) { Source::Upgrade } else { Source::Clean };
-            (self.cost(self.topology.farthest(core, &others)), source)
-        } else if sharers.has(core) {
-            (Span::ZERO, Source::Hit)
+            (self.cost(self.topology.distance(core, owner)), Source::Dirty(owner))
         } else {
-            (self.from_outside(line), Source::Memory)
+            self.own_clean(line, core)
         };
         let start = now.max(line.busy.get());
         let at = start + latency;
@@ -174,8 +187,19 @@ impl Coherence {
         line.prev_until.set(start + Span::from_ps(latency.ps() * self.hold_permille / 1000));
         line.owner.set(core);
         line.sharers.set(CoreSet::only(core));
-        Self::count(line, source);
         Grant { at, source }
+    }
+
+    /// What it takes to own a line that nobody holds dirty.
+    fn own_clean(&self, line: &Line, core: u16) -> (Span, Source) {
+        let sharers = line.sharers.get();
+        let others = sharers.without(core);
+        match (sharers.has(core), others.is_empty()) {
+            (true, true) => (Span::ZERO, Source::Hit),
+            (true, false) => (self.cost(self.topology.farthest(core, &others)), Source::Upgrade),
+            (false, false) => (self.cost(self.topology.farthest(core, &others)), Source::Clean),
+            (false, true) => (self.from_outside(line), Source::Memory),
+        }
     }
 
     /// A device writes the line: every copy goes.
@@ -188,11 +212,5 @@ impl Coherence {
 
     fn from_outside(&self, line: &Line) -> Span {
         if line.dma.replace(false) { self.dma } else { self.memory }
-    }
-
-    #[inline(always)]
-    fn count(line: &Line, source: Source) {
-        line.transfers.set(line.transfers.get() + u64::from(source != Source::Hit));
-        line.hitm.set(line.hitm.get() + u64::from(matches!(source, Source::Dirty(_))));
     }
 }

@@ -20,7 +20,7 @@ use crate::trace::{Kind, Level, Sink};
 use cost::{Arch, MemoryModel, Param, Profile};
 use counters::{Reading, add};
 use cpu::{CpuState, Ctx};
-use line::{Coherence, Line};
+use line::{Coherence, Line, Moves};
 use memory::{Placement, Word};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -107,6 +107,13 @@ impl Costs {
     }
 }
 
+/// A word: what lies in memory, and on which line.
+#[derive(Debug)]
+struct WordState {
+    value: Cell<u64>,
+    line: u32,
+}
+
 /// A host's hardware and its contexts.
 pub struct Machine {
     /// The engine, shared by all hosts of a world.
@@ -117,8 +124,8 @@ pub struct Machine {
     pub costs: Costs,
     coherence: Coherence,
     lines: Vec<Line>,
-    line_of: Vec<u32>,
-    values: Vec<Cell<u64>>,
+    moves: Vec<Moves>,
+    words: Vec<WordState>,
     word_hitm: Vec<Cell<u64>>,
     stores: StoreBuffers,
     cpus: Vec<CpuState>,
@@ -173,9 +180,14 @@ impl Machine {
             schedule,
             costs: Costs::new(profile),
             lines: (0..memory.lines).map(|_| Line::default()).collect(),
+            moves: (0..memory.lines).map(|_| Moves::default()).collect(),
             word_hitm: memory.initial.iter().map(|_| Cell::new(0)).collect(),
-            values: memory.initial.into_iter().map(Cell::new).collect(),
-            line_of: memory.line_of,
+            words: memory
+                .initial
+                .into_iter()
+                .zip(memory.line_of)
+                .map(|(value, line)| WordState { value: Cell::new(value), line })
+                .collect(),
             stores: StoreBuffers::default(),
             coherence,
             cpus,
@@ -210,7 +222,7 @@ impl Machine {
 
     /// How long `n` instructions take on `cpu`: stretched by the schedule, a new draw each chunk, and
     /// by a busy SMT sibling.
-    #[inline(always)]
+    #[inline(never)]
     fn work(&self, cpu: u16, n: u32) -> Span {
         let s = &self.cpus[usize::from(cpu)];
         let left = s.chunk_left.get();
@@ -244,10 +256,16 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn record(&self, time: Instant, cpu: u16, kind: Kind, a: u32, b: u32) {
         if self.trace.is_on() {
-            self.trace.push(time.ps(), self.first_cpu + cpu, kind, None, a, b);
-            if self.trace.overflowed() {
-                self.engine.halt();
-            }
+            self.keep(time, cpu, kind, a, b);
+        }
+    }
+
+    /// One copy for all places that record: what they do without a trace stays short.
+    #[inline(never)]
+    fn keep(&self, time: Instant, cpu: u16, kind: Kind, a: u32, b: u32) {
+        self.trace.push(time.ps(), self.first_cpu + cpu, kind, None, a, b);
+        if self.trace.overflowed() {
+            self.engine.halt();
         }
     }
 
@@ -255,18 +273,18 @@ impl Machine {
     pub fn peek(&self, word: Word) -> u64 {
         let line = self.line(word);
         self.settle_line(line, Instant::NEVER);
-        self.values[word.0 as usize].get()
+        self.words[word.0 as usize].value.get()
     }
 
     /// The value of `word` as `cpu` sees it now, without a step: for checkers only.
     pub fn peek_as(&self, cpu: u16, word: Word) -> u64 {
-        let memory = self.values[word.0 as usize].get();
+        let memory = self.words[word.0 as usize].value.get();
         self.stores.overlay(self.line(word), cpu, word.0, self.engine.now(), memory)
     }
 
     /// Sets a word outside any run.
     pub fn poke(&self, word: Word, value: u64) {
-        self.values[word.0 as usize].set(value);
+        self.words[word.0 as usize].value.set(value);
     }
 
     /// A device writes a line by DMA.
@@ -291,7 +309,7 @@ impl Machine {
 
     /// Transfers and dirty transfers of every line so far.
     pub fn line_moves(&self) -> Vec<(u64, u64)> {
-        self.lines.iter().map(|l| (l.transfers.get(), l.hitm.get())).collect()
+        self.moves.iter().map(|l| (l.transfers.get(), l.hitm.get())).collect()
     }
 
     /// Dirty transfers by the word that was accessed.

@@ -97,6 +97,8 @@ pub struct Topology {
     core_of: Vec<u16>,
     /// For each core and distance: all cores not farther than that.
     within: Vec<[CoreSet; 5]>,
+    /// The distance of each core from each core.
+    apart: Vec<Distance>,
     smt: u16,
 }
 
@@ -133,8 +135,11 @@ impl Topology {
                 }
             }
         }
-        let within = cores.iter().map(|&core| Topology::rings(&graph, core)).collect();
-        Topology { graph, core_of, within, smt: spec.smt }
+        let within: Vec<[CoreSet; 5]> = cores.iter().map(|&core| Topology::rings(&graph, core)).collect();
+        let n = cores.len() as u16;
+        let first_with = |rings: &[CoreSet; 5], core| rings.iter().position(|ring| ring.has(core)).unwrap_or(4);
+        let apart = within.iter().flat_map(|rings| (0..n).map(|core| DISTANCES[first_with(rings, core)])).collect();
+        Topology { graph, core_of, within, apart, smt: spec.smt }
     }
 
     /// Cores by distance from `core`: the path over the lowest common part has two edges a level.
@@ -165,6 +170,12 @@ impl Topology {
     pub fn siblings(&self, cpu: u16) -> impl Iterator<Item = u16> + use<> {
         let first = cpu / self.smt * self.smt;
         (first..first + self.smt).filter(move |&c| c != cpu)
+    }
+
+    /// How far apart two cores are.
+    #[inline(always)]
+    pub fn distance(&self, a: u16, b: u16) -> Distance {
+        self.apart[usize::from(a) * self.within.len() + usize::from(b)]
     }
 
     /// The distance of the nearest member of `set` from `core`.
@@ -198,6 +209,7 @@ mod tests {
         assert_eq!(far(0, 4), Distance::Die);
         assert_eq!(far(0, 8), Distance::Socket);
         assert_eq!(far(0, 16), Distance::Remote);
+        assert!((0..32).all(|cpu| t.distance(0, t.core_of(cpu)) == far(0, cpu)));
         let mut set = CoreSet::only(1);
         set.insert(15);
         assert_eq!((t.nearest(0, &set), t.farthest(0, &set)), (Distance::Cluster, Distance::Remote));
