@@ -24,7 +24,7 @@ impl Stream {
 
     /// Uniform in `0..n` (`n` = 0 gives 0). The bias is below n / 2^64.
     pub fn below(&mut self, n: u64) -> u64 {
-        (u128::from(self.0.next_u64()) * u128::from(n) >> 64) as u64
+        ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 }
 

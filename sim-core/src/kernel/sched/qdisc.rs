@@ -78,7 +78,7 @@ pub fn layout_5_16() -> Layout {
 #[derive(Debug)]
 pub enum Queueing {
     /// Three rings.
-    PfifoFast(PfifoFast),
+    PfifoFast(Box<PfifoFast>),
     /// One list.
     Pfifo(Pfifo),
 }
