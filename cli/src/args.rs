@@ -21,7 +21,7 @@ Examples:
   skbsim run my.ron --seed 7 --set kernel.lockless=v5
   skbsim view my.ron --seed 7 --at 1234.5ns      look at the moment
   skbsim repro lockless                          published numbers, simulated
-  skbsim test scenarios/ --junit out.xml
+  skbsim test scenarios/library --junit out.xml
 
 Exit: 0 ok, 1 expectation failed, 2 usage, 3 invalid scenario, 4 nothing to do, 5 violation found,
       8 unreadable recording, 70 internal error, 130 interrupted")]
@@ -203,7 +203,7 @@ pub struct View {
 Examples:
   skbsim test                                    every scenario under this directory
   skbsim test tests/two-senders.ron --seeds 0..500
-  skbsim test scenarios/ --junit out.xml
+  skbsim test scenarios/library --junit out.xml
 
 Files in a `regressions` folder, beside a scenario or below a directory, run first.")]
 pub struct Test {

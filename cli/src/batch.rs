@@ -53,6 +53,8 @@ pub fn run<T: Send>(
         let result = crate::crash::guarded(|| {
             let options = Options {
                 seed: job.seed,
+                // Nothing that a batch reports names a line; naming them all costs more than a short run.
+                names: false,
                 ..Options::default()
             };
             keep(job, runner(&job.config, &options))

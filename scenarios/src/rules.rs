@@ -107,6 +107,8 @@ rules! {
         "Others are given inline, field by field."
     NAME "E0327" "names are short words"
         "Scenario and host names become file names and columns: 1 to 64 letters, digits, `-`, `_`, `.`, not beginning with a dot. Interface names have 1 to 15 characters, without blank, `/` and `:`, as in the kernel."
+    LAYOUT_FIELDS "E0328" "a layout is of a struct that is placed, and places every field that kernel code touches"
+        "A field without a place would have no cache line. Copy the built-in layout from the reference chapter and move what the question is about."
     TOO_MANY_CPUS "E0401" "a machine has 1 to 256 CPUs"
         "The set of sharers of a line has 256 bits."
     TOO_MUCH_MEMORY "E0402" "rings and queues of all hosts have at most 16777216 slots"

@@ -2,7 +2,9 @@
 
 use scenarios::{Loader, Registry, Scenario};
 use sim_core::config::{Stop, Workload};
-use sim_core::kernel::sched::user::LocklessOps;
+use sim_core::kernel::Cpu;
+use sim_core::kernel::sched::qdisc::Qdisc;
+use sim_core::kernel::sched::user::LocklessVariant;
 use sim_core::machine::cost::{MemoryModel, Param};
 use std::sync::Arc;
 
@@ -219,9 +221,15 @@ fn profile_beside_the_scenario() {
 #[test]
 fn user_variants() {
     struct Mine;
-    impl LocklessOps for Mine {
+    impl LocklessVariant for Mine {
         fn name(&self) -> &str {
             "mine"
+        }
+        async fn run_begin(&self, cpu: Cpu<'_>, q: &Qdisc) -> bool {
+            q.seqlock.try_lock(cpu).await
+        }
+        async fn run_end(&self, cpu: Cpu<'_>, q: &Qdisc) {
+            q.seqlock.unlock(cpu).await;
         }
     }
     let mut registry = Registry::new();

@@ -65,6 +65,19 @@ pub struct Kernel {
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
 
+impl Default for Kernel {
+    /// Linux 5.11 as released: the lockless qdisc that loses packets, `dev_weight` 64.
+    fn default() -> Kernel {
+        Kernel {
+            lockless: Lockless::Builtin(crate::kernel::variant::Builtin::V0),
+            set3_retry: Set3Retry::ReadFirst,
+            dev_weight: 64,
+            tas_bit_early_return: false,
+            costs: Vec::new(),
+        }
+    }
+}
+
 /// The two readings of set 3's "spin_trylock() retry" patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set3Retry {

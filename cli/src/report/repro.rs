@@ -210,7 +210,8 @@ fn row_list(rows: &[Judged]) -> String {
         ("use", Align::Left),
         ("via", Align::Left),
     ]);
-    for row in rows {
+    // Nanoseconds a packet are the rates once more: JSON has them.
+    for row in rows.iter().filter(|r| r.unit != "ns") {
         let number = |n: Option<f64>| n.map_or("-".to_owned(), |n| format!("{n:.3}"));
         let sign = if row.unit == "percent" { " pp" } else { "%" };
         table.row(vec![
@@ -230,6 +231,7 @@ fn row_list(rows: &[Judged]) -> String {
         ]);
     }
     table.render("")
+        + "use: judge = a bound holds for the row, show = none does; via: the row whose setup this one shares\n"
 }
 
 fn summary(results: &Results) -> String {

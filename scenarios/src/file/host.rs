@@ -10,6 +10,7 @@ use crate::units::Quantity;
 use crate::walk::{Placed, Value};
 use sim_core::config::Qdisc;
 use sim_core::machine::cost::MemoryModel;
+use sim_core::kernel::layouts;
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
 use std::borrow::Cow;
 
@@ -178,20 +179,46 @@ pub(super) fn machine(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Ma
 /// Adds `{"Qdisc": {"state": (88, 8)}, "netdev_queue": "5.11"}` to `set`.
 pub(super) fn layouts(loading: &mut Loading<'_>, value: &Value<'_>, set: &mut LayoutSet) {
     for (name, fields) in loading.walk.entries(value) {
+        if !layouts::STRUCTS.contains(&name.value.as_str()) {
+            let message = format!("no struct `{}` is placed", crate::tree::shorten(&name.value));
+            let help = format!("known: {}", layouts::STRUCTS.join(", "));
+            loading.walk.report(rules::LAYOUT_FIELDS, name.at, message, Some(help));
+            continue;
+        }
         let Kind::Str(version) = &fields.node.kind else {
             let layout = layout(loading, &name.value, &fields);
+            complete(loading, &layout, &fields);
             set.by_name.insert(name.value, layout);
             continue;
         };
-        // The built-in layouts are the kernel's own, which is what a missing entry means.
+        // A missing entry means the kernel's own layout, as of 5.11.
         set.by_name.remove(&name.value);
-        if version != "5.11" {
-            let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
-            let help = "known: \"5.11\", or give the fields: {\"field\": (offset, size)}";
-            loading
-                .walk
-                .report(rules::LAYOUT_NAME, fields.at(), message, Some(help.into()));
+        match layouts::builtin(&name.value, version) {
+            Some(_) if version == "5.11" => {}
+            Some(layout) => {
+                set.by_name.insert(name.value, layout);
+            }
+            None => {
+                let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
+                let known = layouts::VERSIONS.join("\", \"");
+                let help = format!("known: \"{known}\", or give the fields: {{\"field\": (offset, size)}}");
+                loading.walk.report(rules::LAYOUT_NAME, fields.at(), message, Some(help));
+            }
         }
+    }
+}
+
+/// Every field that kernel code touches has a place.
+fn complete(loading: &mut Loading<'_>, layout: &Layout, value: &Value<'_>) {
+    let missing: Vec<&str> = layouts::required(&layout.name)
+        .iter()
+        .copied()
+        .filter(|f| layout.field(f).is_none())
+        .collect();
+    if !missing.is_empty() {
+        let message = format!("layout of `{}` has no {}", layout.name, missing.join(", "));
+        let help = "give each as {\"field\": (offset, size)}; kernel code touches it".to_owned();
+        loading.walk.report(rules::LAYOUT_FIELDS, value.at(), message, Some(help));
     }
 }
 

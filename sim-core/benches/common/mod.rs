@@ -36,7 +36,7 @@ impl Random {
     /// Uniform in `0..n`.
     #[inline(always)]
     pub fn below(&self, n: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(n) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }
 

@@ -9,6 +9,7 @@ pub mod drivers;
 mod flow;
 pub(crate) mod forward;
 mod func;
+pub mod layouts;
 pub mod locking;
 pub mod netdev;
 pub mod sched;

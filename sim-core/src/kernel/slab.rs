@@ -161,7 +161,7 @@ impl KmemCache {
                 cpu.rmw(self.pages[page as usize].word, Rmw::Add(1), Order::Acquire).await;
                 page
             }
-            None => match self.from_node(cpu, mine).await {
+            None => match self.take_from_node(cpu, mine).await {
                 Some(page) => page,
                 None => self.new_slab(cpu)?,
             },
@@ -173,7 +173,7 @@ impl KmemCache {
     }
 
     /// get_partial_node: one slab to use, and some more for the own list.
-    async fn from_node(&self, cpu: Cpu<'_>, mine: &CpuSlab) -> Option<u32> {
+    async fn take_from_node(&self, cpu: Cpu<'_>, mine: &CpuSlab) -> Option<u32> {
         if self.node.borrow().is_empty() {
             return None;
         }

@@ -86,7 +86,7 @@ fn wakeup_softirqd(cpu: Cpu<'_>) {
 }
 
 /// `__netif_schedule`: asks for a NET_TX run of `q` on this CPU, unless one is asked for already.
-pub(crate) async fn __netif_schedule(cpu: Cpu<'_>, q: &Qdisc) {
+pub async fn __netif_schedule(cpu: Cpu<'_>, q: &Qdisc) {
     let _span = cpu.enter(Func::NetifSchedule);
     cpu.spend(Cost::NetifSchedule);
     let set = if cpu.k.config.tas_bit_early_return && cpu.load(q.state).await & state::SCHED != 0 {

@@ -572,7 +572,7 @@ impl Machine {
             let cell = &self.words[w.word as usize].value;
             let value = w.effect.apply(cell.get());
             cell.set(value);
-            self.record(self.engine.now(), w.cpu, Kind::Drain, w.word, value as u32);
+            self.record(w.visible_at, w.cpu, Kind::Drain, w.word, value as u32);
         }
     }
 

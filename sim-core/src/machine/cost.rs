@@ -163,6 +163,33 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// A machine of `cores` cores in one cluster with round costs and no chance: a thousand instructions
+    /// a microsecond, 40 ns to a neighbour's line, 80 ns to memory, 5 ns an atomic. For examples and tests;
+    /// it is nobody's machine.
+    pub fn round(arch: Arch, cores: u16) -> Profile {
+        let mut values = vec![0; Param::ALL.len()];
+        for (param, value) in [
+            (Param::InsnsPerUs, 1000),
+            (Param::TransferCluster, 40_000),
+            (Param::TransferDie, 40_000),
+            (Param::TransferSocket, 40_000),
+            (Param::TransferRemote, 40_000),
+            (Param::Memory, 80_000),
+            (Param::Rmw, 5_000),
+            (Param::Mb, 10_000),
+            (Param::SpinLoop, 5_000),
+            (Param::IrqEntry, 100_000),
+            (Param::ContextSwitch, 500_000),
+            (Param::JitterChunk, 1),
+            (Param::SmtGain, 1300),
+        ] {
+            values[param as usize] = value;
+        }
+        let memory = if arch == Arch::Arm64 { MemoryModel::Weak } else { MemoryModel::Tso };
+        let topology = TopologySpec { sockets: 1, dies: 1, clusters: 1, cores, smt: 1 };
+        Profile { name: "round".to_owned(), arch, memory, store_buffer: true, topology, values }
+    }
+
     /// The value of `param` in its base unit (picoseconds, permille, instructions).
     pub fn get(&self, param: Param) -> u64 {
         self.values[param as usize]

@@ -245,6 +245,16 @@ impl<'w> Cpu<'w> {
         self.m.record(self.now(), self.id, kind, a, b);
     }
 
+    /// Writes a record of this CPU that belongs to a later instant.
+    pub fn record_at(self, at: Instant, kind: Kind, a: u32, b: u32) {
+        self.m.record(at, self.id, kind, a, b);
+    }
+
+    /// When every store that this CPU has issued is visible to all; now, if they are.
+    pub fn stores_visible_at(self) -> Instant {
+        self.s.stores_done.get().max(self.now())
+    }
+
     /// Opens a span for kernel function `function`; it ends when the guard is dropped.
     #[inline(always)]
     pub fn span(self, function: u16) -> FnSpan<'w> {

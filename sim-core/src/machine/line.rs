@@ -154,7 +154,7 @@ impl Coherence {
         } else if !sharers.is_empty() {
             (self.cost(self.topology.nearest(core, &sharers)), Source::Clean)
         } else {
-            (self.from_outside(line), Source::Memory)
+            (self.outside_latency(line), Source::Memory)
         };
         let at = now.max(line.busy.get()) + latency;
         line.busy.set(at);
@@ -198,7 +198,7 @@ impl Coherence {
             (true, true) => (Span::ZERO, Source::Hit),
             (true, false) => (self.cost(self.topology.farthest(core, &others)), Source::Upgrade),
             (false, false) => (self.cost(self.topology.farthest(core, &others)), Source::Clean),
-            (false, true) => (self.from_outside(line), Source::Memory),
+            (false, true) => (self.outside_latency(line), Source::Memory),
         }
     }
 
@@ -210,7 +210,7 @@ impl Coherence {
         line.dma.set(true);
     }
 
-    fn from_outside(&self, line: &Line) -> Span {
+    fn outside_latency(&self, line: &Line) -> Span {
         if line.dma.replace(false) { self.dma } else { self.memory }
     }
 }

@@ -213,10 +213,10 @@ impl Plan {
 
     /// A sender of one packet, asleep unless a packet is found stuck.
     fn add_probe(&mut self, host: &config::Host) {
-        let dev = host.workloads.iter().find_map(|w| match w {
-            Workload::Pktgen(p) => Some(p.dev),
-            Workload::Paced { dev, .. } => Some(*dev),
-            Workload::Forward { to, .. } => Some(*to),
+        let dev = host.workloads.first().map(|w| match w {
+            Workload::Pktgen(p) => p.dev,
+            Workload::Paced { dev, .. } => *dev,
+            Workload::Forward { to, .. } => *to,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
@@ -400,7 +400,7 @@ impl HostBuilder<'_> {
         let at = QdiscPlace { memory, layouts: &self.host.layouts, name, number, txq, locks };
         match kind {
             config::Qdisc::PfifoFast { limit } => Qdisc::place(at, !locked, true, |memory, locks| {
-                Queueing::PfifoFast(PfifoFast::place(memory, name, limit, locks))
+                Queueing::PfifoFast(Box::new(PfifoFast::place(memory, name, limit, locks)))
             }),
             config::Qdisc::Pfifo { limit } => {
                 Qdisc::place(at, false, limit >= 1, |_, _| Queueing::Pfifo(Pfifo::new(limit)))

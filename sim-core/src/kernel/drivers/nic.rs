@@ -268,7 +268,7 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic) {
     let at = nic.rx_next.get();
     nic.rx_next.set((at + 1) % nic.rx_ring);
     let descriptor = nic.rx_lines.nth(at / PER_LINE);
-    if at % PER_LINE == 0 {
+    if at.is_multiple_of(PER_LINE) {
         cpu.machine().dma_write(descriptor);
     }
     cpu.spend(Cost::NicRx);

@@ -17,6 +17,7 @@ use std::cell::Cell;
 pub struct LockStats {
     number: u32,
     owner: Cell<Option<u16>>,
+    last_owner: Cell<Option<u16>>,
     since: Cell<Instant>,
     acquired: Cell<u64>,
     contended: Cell<u64>,
@@ -31,6 +32,7 @@ impl LockStats {
         LockStats {
             number,
             owner: Cell::new(None),
+            last_owner: Cell::new(None),
             since: Cell::default(),
             acquired: Cell::new(0),
             contended: Cell::new(0),
@@ -54,6 +56,7 @@ impl LockStats {
         let now = cpu.now();
         let wait = if waited { now.since(asked) } else { Span::ZERO };
         self.owner.set(Some(cpu.id()));
+        self.last_owner.set(Some(cpu.id()));
         self.since.set(now);
         self.acquired.set(self.acquired.get() + 1);
         self.contended.set(self.contended.get() + u64::from(waited));
@@ -62,15 +65,18 @@ impl LockStats {
         cpu.record(Kind::LockAcquire, self.number, wait.ns() as u32);
     }
 
+    /// The unlocking store was issued. The lock is given when it becomes visible: until then others fail.
     pub(crate) fn gave(&self, cpu: Cpu<'_>) {
         self.owner.set(None);
-        let held = cpu.now().since(self.since.get());
-        cpu.record(Kind::LockRelease, self.number, held.ns() as u32);
+        let visible = cpu.stores_visible_at();
+        let held = visible.since(self.since.get());
+        cpu.record_at(visible, Kind::LockRelease, self.number, held.ns() as u32);
     }
 
     pub(crate) fn missed(&self, cpu: Cpu<'_>) {
         self.failed.set(self.failed.get() + 1);
-        let owner = self.owner.get().unwrap_or(crate::trace::NO_CPU);
+        // An unlock that is on its way still keeps others out: then it is the last owner's.
+        let owner = self.last_owner.get().unwrap_or(crate::trace::NO_CPU);
         cpu.record(Kind::TrylockFail, self.number, u32::from(owner));
     }
 

@@ -86,8 +86,8 @@ impl QSpinLock {
     /// `spin_unlock`: a release store of the locked byte.
     pub async fn unlock(&self, cpu: Cpu<'_>) {
         cpu.spend(Cost::SpinUnlock);
-        self.stats.gave(cpu);
         cpu.store_release(self.word, LOCKED, 0).await;
+        self.stats.gave(cpu);
     }
 
     /// `spin_is_locked`, for checks after a run.

@@ -60,8 +60,8 @@ impl TicketLock {
     /// `spin_unlock`: a plain increment of the head, no lock prefix.
     pub async fn unlock(&self, cpu: Cpu<'_>) {
         cpu.spend(Cost::SpinUnlock);
-        self.stats.gave(cpu);
         let head = cpu.load(self.word).await & HEAD;
         cpu.store_release(self.word, HEAD, (head + 1) & HEAD).await;
+        self.stats.gave(cpu);
     }
 }

@@ -111,7 +111,9 @@ impl PtrRing {
     pub fn peek_all(&self, cpu: Cpu<'_>) -> Vec<Skb> {
         let m = cpu.machine();
         let head = m.peek(self.consumer_head) as u32;
-        (0..self.size)
+        // Behind the head lie slots that were consumed and not given back yet; they still hold pointers.
+        let consumed = head - m.peek(self.consumer_tail) as u32;
+        (0..self.size - consumed)
             .map(|i| (head + i) % self.size)
             .map_while(|slot| (m.peek(self.slots.nth(slot)) as u32).checked_sub(1))
             .map(Skb)

@@ -78,7 +78,7 @@ pub fn layout_5_16() -> Layout {
 #[derive(Debug)]
 pub enum Queueing {
     /// Three rings.
-    PfifoFast(PfifoFast),
+    PfifoFast(Box<PfifoFast>),
     /// One list.
     Pfifo(Pfifo),
 }
@@ -106,8 +106,8 @@ pub struct Qdisc {
     pub(crate) running: Word,
     /// `qstats` (locked qdiscs).
     pub(crate) qstats: Word,
-    /// State bits.
-    pub(crate) state: Word,
+    /// State bits; the bits are in [`state`].
+    pub state: Word,
     /// Length of the list of skbs for another txq.
     pub(crate) skb_bad_txq: Word,
     /// `empty`, a hint (v5.0 to v5.13).

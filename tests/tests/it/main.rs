@@ -1,0 +1,13 @@
+//! What holds for the whole of skbsim: the same bytes for the same seed (`determinism`, `golden`), the
+//! laws of the counters (`laws`), checkers that fire when a bug is planted (`planted`), variants from
+//! outside the tree (`user_variant`), the viewer at a stuck packet (`viewer`), and the architecture as
+//! scans of the source (`tidy`).
+
+mod determinism;
+mod golden;
+mod laws;
+mod planted;
+mod support;
+mod tidy;
+mod user_variant;
+mod viewer;
