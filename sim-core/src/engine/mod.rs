@@ -1,7 +1,7 @@
 //! The discrete-event engine: time, total order, contexts. It knows no CPUs, packets or Linux.
 //!
 //! A context asks for a later instant. If nothing else is due before it, the clock is simply set
-//! (the *fast path*: no queue, no suspension); otherwise it goes through the [queue](queue). Both
+//! (the *fast path*: no queue, no suspension); otherwise it goes through the queue. Both
 //! ways give the same run, byte for byte; [`Engine::new`] can switch the fast path off so that a
 //! test can say so.
 
