@@ -6,7 +6,7 @@
 # prints: CASE INSTRUCTIONS. The name must be that of one case only.
 set -eu
 cd "$(dirname "$0")/.."
-binary=$(cargo bench -q -p sim-core --bench "$1" --no-run --message-format=json |
+binary=$(cargo bench -q --workspace --bench "$1" --no-run --message-format=json |
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
 measure() { # scale -> operations and instructions
     BENCH_REPS=1 BENCH_ONLY="$1" BENCH_SCALE="$2" \

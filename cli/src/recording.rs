@@ -72,7 +72,7 @@ pub fn write(out: &mut dyn Write, recording: &Recording) -> std::io::Result<u64>
     put(END)
 }
 
-/// Reads what [`write`] wrote. The error says what is wrong and where.
+/// Reads what [`write()`] wrote. The error says what is wrong and where.
 pub fn read(bytes: &[u8]) -> Result<Recording, String> {
     let mut reader = Reader { bytes, at: 0 };
     if reader.take(8, "magic")? != MAGIC {

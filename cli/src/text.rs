@@ -32,7 +32,11 @@ pub fn percent(part: u64, whole: u64) -> String {
     } else {
         let percent = 100.0 * part as f64 / whole as f64;
         // Few is not none.
-        if part > 0 && percent < 0.05 { "<0.1%".to_owned() } else { format!("{percent:.1}%") }
+        if part > 0 && percent < 0.05 {
+            "<0.1%".to_owned()
+        } else {
+            format!("{percent:.1}%")
+        }
     }
 }
 

@@ -8,10 +8,15 @@ fn root() -> PathBuf {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-        .iter()
-        .map(|name| root().join(name))
-        .collect();
+    let mut pages: Vec<PathBuf> = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]
+    .iter()
+    .map(|name| root().join(name))
+    .collect();
     let chapters = std::fs::read_dir(root().join("book/src")).expect("the book is there");
     pages.extend(chapters.map(|entry| entry.expect("readable").path()));
     pages.sort();
@@ -34,7 +39,11 @@ fn links_lead_somewhere() {
     let mut wrong = Vec::new();
     for page in pages() {
         let text = std::fs::read_to_string(&page).expect("readable");
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             if target.contains("://") || target.contains(' ') {
                 continue;
             }
@@ -45,7 +54,9 @@ fn links_lead_somewhere() {
             };
             let found = std::fs::read_to_string(&file).is_ok_and(|there| {
                 fragment.is_empty()
-                    || there.lines().any(|l| l.starts_with('#') && anchor(l) == fragment)
+                    || there
+                        .lines()
+                        .any(|l| l.starts_with('#') && anchor(l) == fragment)
             });
             if !found {
                 wrong.push(format!("{}: {target}", page.display()));
@@ -59,9 +70,15 @@ fn links_lead_somewhere() {
 #[test]
 fn chapters_are_listed() {
     let summary = std::fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("readable");
-    for page in pages().iter().filter(|p| p.parent().is_some_and(|d| d.ends_with("src"))) {
+    for page in pages()
+        .iter()
+        .filter(|p| p.parent().is_some_and(|d| d.ends_with("src")))
+    {
         let name = page.file_name().expect("a file").to_string_lossy();
-        assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "{name}");
+        assert!(
+            name == "SUMMARY.md" || summary.contains(&format!("({name})")),
+            "{name}"
+        );
     }
 }
 
@@ -89,11 +106,22 @@ fn the_seed_of_the_readme_is_stuck() {
         words[2],
         words[0]
     );
-    let at = text.split(" at ").nth(1).and_then(|t| t.split("ns ").next()).expect("says when");
+    let at = text
+        .split(" at ")
+        .nth(1)
+        .and_then(|t| t.split("ns ").next())
+        .expect("says when");
     let whole = at.split('.').next().expect("a number");
-    assert!(line.contains(&format!("--at {whole}ns")), "the finding is at {at}ns: {line}");
+    assert!(
+        line.contains(&format!("--at {whole}ns")),
+        "the finding is at {at}ns: {line}"
+    );
     for chapter in ["quick-start.md", "lockless.md", "micro-step.md"] {
-        let chapter = std::fs::read_to_string(root().join("book/src").join(chapter)).expect("readable");
-        assert!(chapter.contains(&format!("--seed {} --at {at}ns", words[2])), "{at}");
+        let chapter =
+            std::fs::read_to_string(root().join("book/src").join(chapter)).expect("readable");
+        assert!(
+            chapter.contains(&format!("--seed {} --at {at}ns", words[2])),
+            "{at}"
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Kernel code is written once, as `async fn` over shared words that live on cache lines. Each touch
 //! of a shared word is one await: one micro-step, one place where another CPU may get in. The
-//! [engine](engine) gives every step a cost, so costs decide the order; throughput, latency, lock waits
+//! [engine] gives every step a cost, so costs decide the order; throughput, latency, lock waits
 //! and lost packets come out.
 //!
 //! # A tour

@@ -21,8 +21,14 @@ pub enum Law {
 
 impl Law {
     /// Every law, in the order of its definition.
-    pub const ALL: [Law; 6] =
-        [Law::PacketStuck, Law::PacketLost, Law::Reordered, Law::Deadlock, Law::CounterMismatch, Law::LockHeld];
+    pub const ALL: [Law; 6] = [
+        Law::PacketStuck,
+        Law::PacketLost,
+        Law::Reordered,
+        Law::Deadlock,
+        Law::CounterMismatch,
+        Law::LockHeld,
+    ];
 
     /// The name used in scenarios (`expect: (violations: Require([PacketStuck]))`).
     pub fn name(self) -> &'static str {

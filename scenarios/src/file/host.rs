@@ -9,8 +9,8 @@ use crate::tree::{FieldNode, Kind, Name, Node, Span};
 use crate::units::Quantity;
 use crate::walk::{Placed, Value};
 use sim_core::config::Qdisc;
-use sim_core::machine::cost::MemoryModel;
 use sim_core::kernel::layouts;
+use sim_core::machine::cost::MemoryModel;
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
 use std::borrow::Cow;
 
@@ -180,9 +180,14 @@ pub(super) fn machine(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Ma
 pub(super) fn layouts(loading: &mut Loading<'_>, value: &Value<'_>, set: &mut LayoutSet) {
     for (name, fields) in loading.walk.entries(value) {
         if !layouts::STRUCTS.contains(&name.value.as_str()) {
-            let message = format!("no struct `{}` is placed", crate::tree::shorten(&name.value));
+            let message = format!(
+                "no struct `{}` is placed",
+                crate::tree::shorten(&name.value)
+            );
             let help = format!("known: {}", layouts::STRUCTS.join(", "));
-            loading.walk.report(rules::LAYOUT_FIELDS, name.at, message, Some(help));
+            loading
+                .walk
+                .report(rules::LAYOUT_FIELDS, name.at, message, Some(help));
             continue;
         }
         let Kind::Str(version) = &fields.node.kind else {
@@ -201,8 +206,12 @@ pub(super) fn layouts(loading: &mut Loading<'_>, value: &Value<'_>, set: &mut La
             None => {
                 let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
                 let known = layouts::VERSIONS.join("\", \"");
-                let help = format!("known: \"{known}\", or give the fields: {{\"field\": (offset, size)}}");
-                loading.walk.report(rules::LAYOUT_NAME, fields.at(), message, Some(help));
+                let help = format!(
+                    "known: \"{known}\", or give the fields: {{\"field\": (offset, size)}}"
+                );
+                loading
+                    .walk
+                    .report(rules::LAYOUT_NAME, fields.at(), message, Some(help));
             }
         }
     }
@@ -218,7 +227,9 @@ fn complete(loading: &mut Loading<'_>, layout: &Layout, value: &Value<'_>) {
     if !missing.is_empty() {
         let message = format!("layout of `{}` has no {}", layout.name, missing.join(", "));
         let help = "give each as {\"field\": (offset, size)}; kernel code touches it".to_owned();
-        loading.walk.report(rules::LAYOUT_FIELDS, value.at(), message, Some(help));
+        loading
+            .walk
+            .report(rules::LAYOUT_FIELDS, value.at(), message, Some(help));
     }
 }
 

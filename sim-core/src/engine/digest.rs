@@ -21,7 +21,10 @@ fn fold(x: u64, y: u64) -> u64 {
 
 impl Default for Digest {
     fn default() -> Digest {
-        Digest { a: Cell::new(K1), b: Cell::new(K2) }
+        Digest {
+            a: Cell::new(K1),
+            b: Cell::new(K2),
+        }
     }
 }
 
@@ -54,7 +57,13 @@ mod tests {
             d.step(9, 9, 9, 9, 9);
             d.text()
         };
-        let others = [(8, 1, 2, 3, 4), (7, 2, 2, 3, 4), (7, 1, 3, 3, 4), (7, 1, 2, 4, 4), (7, 1, 2, 3, 5)];
+        let others = [
+            (8, 1, 2, 3, 4),
+            (7, 2, 2, 3, 4),
+            (7, 1, 3, 3, 4),
+            (7, 1, 2, 4, 4),
+            (7, 1, 2, 3, 5),
+        ];
         for other in others {
             assert_ne!(run(base), run(other), "{other:?}");
         }

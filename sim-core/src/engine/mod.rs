@@ -1,7 +1,7 @@
 //! The discrete-event engine: time, total order, contexts. It knows no CPUs, packets or Linux.
 //!
 //! A context asks for a later instant. If nothing else is due before it, the clock is simply set
-//! (the *fast path*: no queue, no suspension); otherwise it goes through the [queue](queue). Both
+//! (the *fast path*: no queue, no suspension); otherwise it goes through the queue. Both
 //! ways give the same run, byte for byte; [`Engine::new`] can switch the fast path off so that a
 //! test can say so.
 
@@ -88,7 +88,11 @@ impl Engine {
     /// If there are 2^20 contexts or more.
     pub fn new(contexts: usize, step_limit: u64, fast_path: bool) -> Engine {
         assert!(contexts < 1 << ID_BITS, "contexts fit in the key");
-        let fast = if fast_path && step_limit > 0 { u64::MAX } else { 0 };
+        let fast = if fast_path && step_limit > 0 {
+            u64::MAX
+        } else {
+            0
+        };
         Engine {
             now: Cell::new(Instant::ZERO),
             last: Cell::new(Instant::ZERO),
@@ -184,7 +188,9 @@ impl Engine {
         assert!(seq < 1 << SEQ_BITS, "events fit in the key");
         self.seq.set(seq);
         let low = u64::from(class as u8) << (SEQ_BITS + ID_BITS) | seq << ID_BITS | u64::from(id);
-        self.queue.borrow_mut().push(u128::from(at.ps()) << 64 | u128::from(low));
+        self.queue
+            .borrow_mut()
+            .push(u128::from(at.ps()) << 64 | u128::from(low));
         self.floor.set(self.floor.get().min(at.ps()));
         seq
     }
@@ -207,7 +213,10 @@ impl Engine {
     /// If another one was named already.
     #[inline(always)]
     pub fn hand_over(&self, id: u32) {
-        assert!(self.hand_over.replace(Some(id)).is_none(), "one heir at a time");
+        assert!(
+            self.hand_over.replace(Some(id)).is_none(),
+            "one heir at a time"
+        );
     }
 
     #[inline(always)]
@@ -231,8 +240,12 @@ impl Engine {
         let mut queue = self.queue.borrow_mut();
         let key = queue.pop()?;
         self.floor.set((queue.min() >> 64) as u64 & self.fast.get());
-        self.last.set(self.now.replace(Instant::from_ps((key >> 64) as u64)));
+        self.last
+            .set(self.now.replace(Instant::from_ps((key >> 64) as u64)));
         let low = key as u64;
-        Some(Event { id: (low & ((1 << ID_BITS) - 1)) as u32, seq: low >> ID_BITS & ((1 << SEQ_BITS) - 1) })
+        Some(Event {
+            id: (low & ((1 << ID_BITS) - 1)) as u32,
+            seq: low >> ID_BITS & ((1 << SEQ_BITS) - 1),
+        })
     }
 }

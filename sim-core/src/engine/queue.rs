@@ -21,7 +21,10 @@ pub(super) struct Queue {
 
 impl Queue {
     pub fn with_capacity(n: usize) -> Queue {
-        Queue { keys: Vec::with_capacity(n), heap: false }
+        Queue {
+            keys: Vec::with_capacity(n),
+            heap: false,
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -31,7 +34,11 @@ impl Queue {
     /// The smallest key, or `u128::MAX` if nothing is pending.
     #[inline(always)]
     pub fn min(&self) -> u128 {
-        let first = if self.heap { self.keys.first() } else { self.keys.last() };
+        let first = if self.heap {
+            self.keys.first()
+        } else {
+            self.keys.last()
+        };
         first.copied().unwrap_or(u128::MAX)
     }
 
@@ -66,7 +73,11 @@ impl Queue {
 
     #[inline(always)]
     pub fn pop(&mut self) -> Option<u128> {
-        if self.heap { self.pop_heap() } else { self.keys.pop() }
+        if self.heap {
+            self.pop_heap()
+        } else {
+            self.keys.pop()
+        }
     }
 
     fn sift_up(&mut self, key: u128) {
@@ -96,8 +107,12 @@ impl Queue {
         let mut i = 0;
         loop {
             let first = i * ARITY + 1;
-            let Some(children) = keys.get(first..) else { break };
-            let Some((child, key)) = smallest(children) else { break };
+            let Some(children) = keys.get(first..) else {
+                break;
+            };
+            let Some((child, key)) = smallest(children) else {
+                break;
+            };
             if key >= last {
                 break;
             }
@@ -134,7 +149,9 @@ mod tests {
         let (mut queue, mut set) = (Queue::default(), BTreeSet::new());
         let mut x = 1u64;
         for round in 0..20_000u128 {
-            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             let grow = if (round / 500) % 2 == 0 { 6 } else { 3 };
             if (x >> 33) % 10 < grow {
                 let key = u128::from(x >> 40) << 64 | round;

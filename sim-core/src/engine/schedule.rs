@@ -62,8 +62,15 @@ impl Timed {
     /// Jitter of up to `permille` thousandths around each chunk, one stream a CPU.
     /// `names[i]` names CPU `i`.
     pub fn new(seed: u64, permille: u64, names: &[String]) -> Timed {
-        let jitter = names.iter().map(|n| Stream::new(seed, &format!("{n}/jitter"))).collect();
-        Timed { seed, jitter, half: (permille * 65536 / 1000) as i64 }
+        let jitter = names
+            .iter()
+            .map(|n| Stream::new(seed, &format!("{n}/jitter")))
+            .collect();
+        Timed {
+            seed,
+            jitter,
+            half: (permille * 65536 / 1000) as i64,
+        }
     }
 }
 

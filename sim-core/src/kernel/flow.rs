@@ -66,13 +66,20 @@ impl Kernel {
             });
         }
         self.flow(flow).last.set(last.max(Some(number)));
-        Seen { flow, latency_ns: cpu.now().since(self.skbs.born(skb)).ns() }
+        Seen {
+            flow,
+            latency_ns: cpu.now().since(self.skbs.born(skb)).ns(),
+        }
     }
 
     /// Notes that the driver took it.
     pub(crate) fn sent(&self, seen: Seen) {
         // Auto-resizing: every u64 can be recorded.
-        let recorded = self.flow(seen.flow).latency.borrow_mut().record(seen.latency_ns.max(1));
+        let recorded = self
+            .flow(seen.flow)
+            .latency
+            .borrow_mut()
+            .record(seen.latency_ns.max(1));
         debug_assert!(recorded.is_ok());
     }
 

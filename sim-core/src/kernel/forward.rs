@@ -16,7 +16,8 @@ pub(crate) async fn ip_forward_rx(cpu: Cpu<'_>, skb: Skb, to: usize) -> i32 {
         let _span = cpu.enter(Func::IpRcv);
         cpu.spend(Cost::IpRcv);
         // IPCB, transport header, dst.
-        cpu.touch([skbs.struct_lines(skb, 0, line::L0 | line::L1 | line::L2)]).await;
+        cpu.touch([skbs.struct_lines(skb, 0, line::L0 | line::L1 | line::L2)])
+            .await;
         cpu.spend(Cost::IpRouteInput);
         cpu.elapse(cpu.machine().costs.indirect_call);
     }
@@ -33,6 +34,10 @@ pub(crate) async fn ip_forward_rx(cpu: Cpu<'_>, skb: Skb, to: usize) -> i32 {
     for _ in 0..6 {
         cpu.this_cpu_op();
     }
-    cpu.touch([skbs.struct_lines(skb, 0, line::L3), skbs.head_lines(skb, 0, line::HEADERS)]).await;
+    cpu.touch([
+        skbs.struct_lines(skb, 0, line::L3),
+        skbs.head_lines(skb, 0, line::HEADERS),
+    ])
+    .await;
     dev_queue_xmit(cpu, to, 0, skb).await
 }

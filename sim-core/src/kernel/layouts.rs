@@ -28,10 +28,27 @@ pub fn builtin(name: &str, version: &str) -> Option<Layout> {
 pub fn required(name: &str) -> &'static [&'static str] {
     match name {
         "Qdisc" => &[
-            "enqueue", "gso_skb", "qlen", "lock", "bstats", "running", "qstats", "state", "skb_bad_txq", "busylock",
-            "seqlock", "empty",
+            "enqueue",
+            "gso_skb",
+            "qlen",
+            "lock",
+            "bstats",
+            "running",
+            "qstats",
+            "state",
+            "skb_bad_txq",
+            "busylock",
+            "seqlock",
+            "empty",
         ],
-        "netdev_queue" => &["qdisc", "_xmit_lock", "xmit_lock_owner", "trans_start", "state", "dql"],
+        "netdev_queue" => &[
+            "qdisc",
+            "_xmit_lock",
+            "xmit_lock_owner",
+            "trans_start",
+            "state",
+            "dql",
+        ],
         _ => &[],
     }
 }

@@ -50,7 +50,11 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: &'static [Reason] = &[Reason::QdiscDrop, Reason::QdiscDeactivated, Reason::TxQueueStopped];
+    pub const ALL: &'static [Reason] = &[
+        Reason::QdiscDrop,
+        Reason::QdiscDeactivated,
+        Reason::TxQueueStopped,
+    ];
 
     /// The word in the trace.
     pub fn name(self) -> &'static str {

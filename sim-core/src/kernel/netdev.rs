@@ -5,9 +5,9 @@
 
 use super::locking::QSpinLock;
 use super::{Cost, Cpu};
+use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
-use crate::machine::Rmw;
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -78,7 +78,10 @@ impl TxQueue {
         lltx: bool,
         locks: &mut Vec<String>,
     ) -> TxQueue {
-        let placed = memory.object(&format!("netdev_queue {name}"), layouts.get("netdev_queue", netdev_queue_layout));
+        let placed = memory.object(
+            &format!("netdev_queue {name}"),
+            layouts.get("netdev_queue", netdev_queue_layout),
+        );
         let mut field = |f: &str| memory.field(&placed, f);
         locks.push(format!("{name} _xmit_lock"));
         TxQueue {
@@ -130,20 +133,35 @@ impl TxQueue {
     /// `txq_trans_update`: only where the lock has an owner, so never on an LLTX device.
     pub(crate) async fn trans_update(&self, cpu: Cpu<'_>) {
         if cpu.load(self.owner).await != 0 {
-            cpu.store(self.trans_start, cpu.now().ps() / 4_000_000_000).await;
+            cpu.store(self.trans_start, cpu.now().ps() / 4_000_000_000)
+                .await;
         }
     }
 
     /// `netif_tx_stop_queue`.
     pub(crate) async fn stop(&self, cpu: Cpu<'_>) {
-        cpu.rmw_posted(self.state, Rmw::Mask { clear: 0, set: txq_state::DRV_XOFF }).await;
+        cpu.rmw_posted(
+            self.state,
+            Rmw::Mask {
+                clear: 0,
+                set: txq_state::DRV_XOFF,
+            },
+        )
+        .await;
         cpu.record(Kind::TxqState, self.number, txq_state::DRV_XOFF as u32);
     }
 
     /// The atomic of `netif_tx_wake_queue`: true if the queue was stopped.
     pub(crate) async fn test_and_clear_stopped(&self, cpu: Cpu<'_>) -> bool {
-        let clear = Rmw::Mask { clear: txq_state::DRV_XOFF, set: 0 };
-        let was = cpu.rmw(self.state, clear, crate::machine::Order::Full).await & txq_state::DRV_XOFF != 0;
+        let clear = Rmw::Mask {
+            clear: txq_state::DRV_XOFF,
+            set: 0,
+        };
+        let was = cpu
+            .rmw(self.state, clear, crate::machine::Order::Full)
+            .await
+            & txq_state::DRV_XOFF
+            != 0;
         if was {
             cpu.record(Kind::TxqState, self.number, 0);
         }

@@ -73,12 +73,27 @@ impl Skbs {
     /// Places both caches for `capacity` skbs; `locks` are the trace numbers of the two node locks.
     pub fn place(memory: &mut Placement, capacity: u32, cpus: usize, locks: [u32; 2]) -> Skbs {
         // Sizes of a machine with 64 to 127 CPUs: 32 objects a slab in both caches.
-        let structs = CacheSpec { name: "skbuff_head_cache", lines: 4, freeptr: 1, per_slab: 32, cpu_partial: 13, capacity };
-        let heads = CacheSpec { name: "kmalloc-1k", lines: 3, freeptr: 1, per_slab: 32, cpu_partial: 6, capacity };
+        let structs = CacheSpec {
+            name: "skbuff_head_cache",
+            lines: 4,
+            freeptr: 1,
+            per_slab: 32,
+            cpu_partial: 13,
+            capacity,
+        };
+        let heads = CacheSpec {
+            name: "kmalloc-1k",
+            lines: 3,
+            freeptr: 1,
+            per_slab: 32,
+            cpu_partial: 6,
+            capacity,
+        };
         let structs = KmemCache::place(memory, structs, cpus, locks[0]);
         let heads = KmemCache::place(memory, heads, cpus, locks[1]);
-        let users: Vec<Word> =
-            (0..structs.capacity()).map(|i| memory.word(structs.line(i).nth(3), 28, "skb users", 0)).collect();
+        let users: Vec<Word> = (0..structs.capacity())
+            .map(|i| memory.word(structs.line(i).nth(3), 28, "skb users", 0))
+            .collect();
         let slots = users
             .iter()
             .map(|_| Slot {
@@ -91,7 +106,13 @@ impl Skbs {
                 born: Cell::default(),
             })
             .collect();
-        Skbs { structs, heads, users: users[0], slots, allocated: Cell::new(0) }
+        Skbs {
+            structs,
+            heads,
+            users: users[0],
+            slots,
+            allocated: Cell::new(0),
+        }
     }
 
     fn slot(&self, skb: Skb) -> &Slot {
@@ -141,13 +162,21 @@ impl Skbs {
     /// Lines of the struct.
     #[inline(always)]
     pub fn struct_lines(&self, skb: Skb, reads: u16, writes: u16) -> Footprint {
-        Footprint { base: self.structs.line(skb.0), reads, writes }
+        Footprint {
+            base: self.structs.line(skb.0),
+            reads,
+            writes,
+        }
     }
 
     /// Lines of the head.
     #[inline(always)]
     pub fn head_lines(&self, skb: Skb, reads: u16, writes: u16) -> Footprint {
-        Footprint { base: self.heads.line(self.slot(skb).head.get()), reads, writes }
+        Footprint {
+            base: self.heads.line(self.slot(skb).head.get()),
+            reads,
+            writes,
+        }
     }
 
     /// `__alloc_skb`: one reference. `None` when the host's skbs are used up.
@@ -169,7 +198,11 @@ impl Skbs {
         slot.number.set(packet.number);
         slot.priority.set(packet.priority);
         let all = line::L0 | line::L1 | line::L2;
-        cpu.touch([self.struct_lines(skb, 0, all), self.head_lines(skb, 0, line::SHINFO)]).await;
+        cpu.touch([
+            self.struct_lines(skb, 0, all),
+            self.head_lines(skb, 0, line::SHINFO),
+        ])
+        .await;
         cpu.store(self.users(skb), 1).await;
         cpu.record(Kind::SkbAlloc, slot.id.get(), packet.len);
         Some(skb)
@@ -177,12 +210,18 @@ impl Skbs {
 
     /// `refcount_add(n, &skb->users)`.
     pub async fn get(&self, cpu: Cpu<'_>, skb: Skb, n: u32) {
-        cpu.rmw(self.users(skb), Rmw::Add(u64::from(n)), Order::Relaxed).await;
+        cpu.rmw(self.users(skb), Rmw::Add(u64::from(n)), Order::Relaxed)
+            .await;
     }
 
     /// `refcount_sub`: gives back `n` references that are surely not the last.
     pub async fn put_spare(&self, cpu: Cpu<'_>, skb: Skb, n: u32) {
-        cpu.rmw(self.users(skb), Rmw::Add((n as u64).wrapping_neg()), Order::Relaxed).await;
+        cpu.rmw(
+            self.users(skb),
+            Rmw::Add((n as u64).wrapping_neg()),
+            Order::Relaxed,
+        )
+        .await;
     }
 
     /// `consume_skb`/`kfree_skb`: drops one reference; the last one frees.
@@ -190,7 +229,13 @@ impl Skbs {
         let _span = cpu.enter(Func::ConsumeSkb);
         cpu.spend(Cost::SkbUnref);
         if cpu.load(self.users(skb)).await != 1 {
-            let old = cpu.rmw(self.users(skb), Rmw::Add(1u64.wrapping_neg()), Order::Relaxed).await;
+            let old = cpu
+                .rmw(
+                    self.users(skb),
+                    Rmw::Add(1u64.wrapping_neg()),
+                    Order::Relaxed,
+                )
+                .await;
             assert!(old > 0, "skb {} freed twice", self.id(skb));
             if old != 1 {
                 return;
@@ -203,7 +248,11 @@ impl Skbs {
     async fn release(&self, cpu: Cpu<'_>, skb: Skb) {
         let _span = cpu.enter(Func::KfreeSkb);
         cpu.spend(Cost::SkbFree);
-        cpu.touch([self.struct_lines(skb, line::L1 | line::L3, 0), self.head_lines(skb, line::SHINFO, 0)]).await;
+        cpu.touch([
+            self.struct_lines(skb, line::L1 | line::L3, 0),
+            self.head_lines(skb, line::SHINFO, 0),
+        ])
+        .await;
         cpu.record(Kind::SkbFree, self.id(skb), 0);
         self.heads.free(cpu, self.slot(skb).head.get()).await;
         self.structs.free(cpu, skb.0).await;

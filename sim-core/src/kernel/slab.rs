@@ -120,7 +120,11 @@ impl KmemCache {
 
     fn freeptr(&self, object: u32, write: bool) -> Footprint {
         let bit = 1 << self.spec.freeptr;
-        Footprint { base: self.line(object), reads: if write { 0 } else { bit }, writes: if write { bit } else { 0 } }
+        Footprint {
+            base: self.line(object),
+            reads: if write { 0 } else { bit },
+            writes: if write { bit } else { 0 },
+        }
     }
 
     /// `kmem_cache_alloc`; `None` when the capacity is used up.
@@ -158,7 +162,8 @@ impl KmemCache {
         let partial = mine.partial.borrow_mut().pop();
         let page = match partial {
             Some(page) => {
-                cpu.rmw(self.pages[page as usize].word, Rmw::Add(1), Order::Acquire).await;
+                cpu.rmw(self.pages[page as usize].word, Rmw::Add(1), Order::Acquire)
+                    .await;
                 page
             }
             None => match self.take_from_node(cpu, mine).await {
@@ -178,10 +183,17 @@ impl KmemCache {
             return None;
         }
         self.list_lock.lock(cpu).await;
-        cpu.touch([Footprint { base: self.node_line, reads: 0, writes: 1 }]).await;
+        cpu.touch([Footprint {
+            base: self.node_line,
+            reads: 0,
+            writes: 1,
+        }])
+        .await;
         let (mut first, mut got) = (None, 0);
         loop {
-            let Some(number) = self.node.borrow_mut().pop_front() else { break };
+            let Some(number) = self.node.borrow_mut().pop_front() else {
+                break;
+            };
             let page = &self.pages[number as usize];
             cpu.rmw(page.word, Rmw::Add(1), Order::Acquire).await;
             page.on_node.set(false);
@@ -191,7 +203,8 @@ impl KmemCache {
                 first = Some(number);
             } else {
                 mine.partial.borrow_mut().push(number);
-                mine.partial_objects.set(mine.partial_objects.get() + objects);
+                mine.partial_objects
+                    .set(mine.partial_objects.get() + objects);
             }
             got += objects;
             if got > self.spec.cpu_partial / 2 {
@@ -253,7 +266,12 @@ impl KmemCache {
         let slabs = std::mem::take(&mut *mine.partial.borrow_mut());
         mine.partial_objects.set(0);
         self.list_lock.lock(cpu).await;
-        cpu.touch([Footprint { base: self.node_line, reads: 0, writes: 1 }]).await;
+        cpu.touch([Footprint {
+            base: self.node_line,
+            reads: 0,
+            writes: 1,
+        }])
+        .await;
         for number in slabs {
             let page = &self.pages[number as usize];
             cpu.rmw(page.word, Rmw::Add(1), Order::Acquire).await;

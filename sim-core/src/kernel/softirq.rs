@@ -68,7 +68,8 @@ pub(crate) async fn local_bh_enable(cpu: Cpu<'_>) {
 }
 
 fn ksoftirqd_running(cpu: Cpu<'_>) -> bool {
-    cpu.machine().task_runnable(cpu.k.softnet(cpu.id()).ksoftirqd.get())
+    cpu.machine()
+        .task_runnable(cpu.k.softnet(cpu.id()).ksoftirqd.get())
 }
 
 /// `raise_softirq_irqoff`.
@@ -82,7 +83,8 @@ pub(crate) fn raise_softirq(cpu: Cpu<'_>, vector: u32) {
 }
 
 fn wakeup_softirqd(cpu: Cpu<'_>) {
-    cpu.machine().wake_task(cpu.k.softnet(cpu.id()).ksoftirqd.get());
+    cpu.machine()
+        .wake_task(cpu.k.softnet(cpu.id()).ksoftirqd.get());
 }
 
 /// `__netif_schedule`: asks for a NET_TX run of `q` on this CPU, unless one is asked for already.
@@ -92,11 +94,25 @@ pub async fn __netif_schedule(cpu: Cpu<'_>, q: &Qdisc) {
     let set = if cpu.k.config.tas_bit_early_return && cpu.load(q.state).await & state::SCHED != 0 {
         true
     } else {
-        cpu.rmw(q.state, Rmw::Mask { clear: 0, set: state::SCHED }, Order::Full).await & state::SCHED != 0
+        cpu.rmw(
+            q.state,
+            Rmw::Mask {
+                clear: 0,
+                set: state::SCHED,
+            },
+            Order::Full,
+        )
+        .await
+            & state::SCHED
+            != 0
     };
     cpu.record(Kind::NetifSchedule, q.number, u32::from(set));
     if !set {
-        cpu.k.softnet(cpu.id()).output_queue.borrow_mut().push_back(q.number as usize);
+        cpu.k
+            .softnet(cpu.id())
+            .output_queue
+            .borrow_mut()
+            .push_back(q.number as usize);
         raise_softirq(cpu, NET_TX);
     }
 }
@@ -173,7 +189,9 @@ async fn net_tx_action(cpu: Cpu<'_>) {
         } else {
             let v5_13 = matches!(
                 cpu.k.config.lockless,
-                Lockless::Builtin(Builtin::V3 | Builtin::V3NoStoppedFix | Builtin::V4 | Builtin::V5)
+                Lockless::Builtin(
+                    Builtin::V3 | Builtin::V3NoStoppedFix | Builtin::V4 | Builtin::V5
+                )
             );
             cpu.after_atomic().await;
             if v5_13 && cpu.load(q.state).await & state::DEACTIVATED != 0 {
@@ -196,7 +214,14 @@ async fn net_tx_action(cpu: Cpu<'_>) {
 }
 
 async fn clear_sched(cpu: Cpu<'_>, q: &Qdisc) {
-    cpu.rmw_posted(q.state, Rmw::Mask { clear: state::SCHED, set: 0 }).await;
+    cpu.rmw_posted(
+        q.state,
+        Rmw::Mask {
+            clear: state::SCHED,
+            set: 0,
+        },
+    )
+    .await;
 }
 
 async fn net_rx_action(cpu: Cpu<'_>) {

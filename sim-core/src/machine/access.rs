@@ -3,12 +3,12 @@
 //! Each access first lets the owed work pass, then is issued (which decides when it completes),
 //! and binds its value at its completion.
 
+use super::Machine;
+use super::counters::add;
 use super::cpu::{Cpu, Wait};
 use super::line::{Grant, Line, NONE, Source};
 use super::memory::{LineId, Word};
 use super::store_buffer::Effect;
-use super::Machine;
-use super::counters::add;
 use crate::engine::time::{Instant, Span};
 use crate::trace::Kind;
 use std::future::Future;
@@ -107,7 +107,9 @@ impl<O: Op> Future for Access<'_, O> {
             }
             return Poll::Ready(self.op.bind(cpu, issued.data));
         }
-        let At::Bind(data) = self.at else { unreachable!("Start and Issue are handled above") };
+        let At::Bind(data) = self.at else {
+            unreachable!("Start and Issue are handled above")
+        };
         Poll::Ready(self.op.bind(cpu, data))
     }
 }
@@ -123,9 +125,17 @@ impl Op for Load {
         let line = cpu.m.line(self.0);
         let grant = cpu.m.coherence.read(line, cpu.s.core, cpu.m.engine.now());
         if grant.source == Source::Hit {
-            return Issued { resume: grant.at, data: grant.at };
+            return Issued {
+                resume: grant.at,
+                data: grant.at,
+            };
         }
-        cpu.missed(self.0.0, cpu.m.words[self.0.0 as usize].line, grant, cpu.m.costs.hide)
+        cpu.missed(
+            self.0.0,
+            cpu.m.words[self.0.0 as usize].line,
+            grant,
+            cpu.m.costs.hide,
+        )
     }
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
@@ -144,9 +154,17 @@ impl Op for LoadExposed {
         let line = cpu.m.line(self.0);
         let grant = cpu.m.coherence.read(line, cpu.s.core, cpu.m.engine.now());
         if grant.source == Source::Hit {
-            return Issued { resume: grant.at, data: grant.at };
+            return Issued {
+                resume: grant.at,
+                data: grant.at,
+            };
         }
-        cpu.missed(self.0.0, cpu.m.words[self.0.0 as usize].line, grant, Span::ZERO)
+        cpu.missed(
+            self.0.0,
+            cpu.m.words[self.0.0 as usize].line,
+            grant,
+            Span::ZERO,
+        )
     }
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
@@ -168,8 +186,15 @@ impl Op for Store {
     #[inline(always)]
     fn issue(&self, cpu: Cpu<'_>) -> Issued {
         let visible = cpu.post_store(self.word, self.effect, self.release, self.extra);
-        let resume = if cpu.m.costs.store_buffer { cpu.m.engine.now() } else { visible };
-        Issued { resume, data: visible }
+        let resume = if cpu.m.costs.store_buffer {
+            cpu.m.engine.now()
+        } else {
+            visible
+        };
+        Issued {
+            resume,
+            data: visible,
+        }
     }
     #[inline(always)]
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
@@ -230,13 +255,37 @@ impl Op for Barrier {
     type Value = ();
     fn issue(&self, cpu: Cpu<'_>) -> Issued {
         let now = cpu.m.engine.now();
-        let wait_for = if self.full { cpu.s.stores_done.get().max(cpu.s.loads_done.get()) } else { cpu.s.stores_done.get() };
-        let done = now.max(wait_for) + if self.full { cpu.m.costs.mb } else { cpu.m.costs.wmb };
+        let wait_for = if self.full {
+            cpu.s.stores_done.get().max(cpu.s.loads_done.get())
+        } else {
+            cpu.s.stores_done.get()
+        };
+        let done = now.max(wait_for)
+            + if self.full {
+                cpu.m.costs.mb
+            } else {
+                cpu.m.costs.wmb
+            };
         cpu.s.fence.set(cpu.s.stores_done.get());
         cpu.stalled(done.since(now));
-        cpu.m.engine.step(now, cpu.m.base + cpu.ctx, Kind::Barrier as u16, u32::MAX, u64::from(self.full));
-        cpu.m.record(done, cpu.id, Kind::Barrier, u32::from(self.full), done.since(now).ps() as u32);
-        Issued { resume: done, data: done }
+        cpu.m.engine.step(
+            now,
+            cpu.m.base + cpu.ctx,
+            Kind::Barrier as u16,
+            u32::MAX,
+            u64::from(self.full),
+        );
+        cpu.m.record(
+            done,
+            cpu.id,
+            Kind::Barrier,
+            u32::from(self.full),
+            done.since(now).ps() as u32,
+        );
+        Issued {
+            resume: done,
+            data: done,
+        }
     }
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
 }
@@ -244,7 +293,11 @@ impl Op for Barrier {
 impl<'w> Cpu<'w> {
     #[inline(always)]
     fn access<O: Op>(self, op: O) -> Access<'w, O> {
-        Access { cpu: self, op, at: At::Start }
+        Access {
+            cpu: self,
+            op,
+            at: At::Start,
+        }
     }
 
     /// A plain load; its miss hides under later work as far as the profile says.
@@ -268,13 +321,23 @@ impl<'w> Cpu<'w> {
     /// A plain store to some bytes of a word: `new = (old & !clear) | set`.
     #[inline(always)]
     pub fn store_bits(self, word: Word, clear: u64, set: u64) -> Access<'w, Store> {
-        self.access(Store { word, effect: Effect::Mask { clear, set }, release: false, extra: Span::ZERO })
+        self.access(Store {
+            word,
+            effect: Effect::Mask { clear, set },
+            release: false,
+            extra: Span::ZERO,
+        })
     }
 
     /// `smp_store_release` to some bytes of a word.
     #[inline(always)]
     pub fn store_release(self, word: Word, clear: u64, set: u64) -> Access<'w, Store> {
-        self.access(Store { word, effect: Effect::Mask { clear, set }, release: true, extra: Span::ZERO })
+        self.access(Store {
+            word,
+            effect: Effect::Mask { clear, set },
+            release: true,
+            extra: Span::ZERO,
+        })
     }
 
     /// An atomic that returns the old value.
@@ -319,7 +382,13 @@ impl<'w> Cpu<'w> {
             };
             // Issuing it takes its slot in the pipeline all the same; only the line's way is not waited for.
             self.elapse(self.m.costs.rmw);
-            self.access(Store { word, effect, release: false, extra: self.m.costs.rmw }).await;
+            self.access(Store {
+                word,
+                effect,
+                release: false,
+                extra: self.m.costs.rmw,
+            })
+            .await;
         } else {
             self.rmw(word, op, Order::Full).await;
         }
@@ -327,7 +396,13 @@ impl<'w> Cpu<'w> {
 
     /// Spins until the value of `word` satisfies `ready`, and returns it.
     pub fn wait_until<F: Fn(u64) -> bool + Unpin>(self, word: Word, ready: F) -> SpinWait<'w, F> {
-        SpinWait { cpu: self, word, ready, at: At::Start, since: None }
+        SpinWait {
+            cpu: self,
+            word,
+            ready,
+            at: At::Start,
+            since: None,
+        }
     }
 
     #[inline(always)]
@@ -335,10 +410,20 @@ impl<'w> Cpu<'w> {
         let now = self.m.engine.now();
         let state = &self.m.words[word.0 as usize];
         let line = &self.m.lines[state.line as usize];
-        let value =
-            if line.pending.get() == NONE { state.value.get() } else { self.value_among_stores(word, data.max(now)) };
-        self.m.engine.step(now, self.m.base + self.ctx, Kind::Load as u16, word.0, value);
-        self.m.record(now, self.id, Kind::Load, word.0, value as u32);
+        let value = if line.pending.get() == NONE {
+            state.value.get()
+        } else {
+            self.value_among_stores(word, data.max(now))
+        };
+        self.m.engine.step(
+            now,
+            self.m.base + self.ctx,
+            Kind::Load as u16,
+            word.0,
+            value,
+        );
+        self.m
+            .record(now, self.id, Kind::Load, word.0, value as u32);
         value
     }
 
@@ -348,7 +433,9 @@ impl<'w> Cpu<'w> {
         let line = self.m.line(word);
         self.m.settle_line(line, self.m.engine.now());
         let memory = self.m.words[word.0 as usize].value.get();
-        self.m.stores.overlay(line, self.id, word.0, horizon, memory)
+        self.m
+            .stores
+            .overlay(line, self.id, word.0, horizon, memory)
     }
 
     /// Books a miss and says when the context goes on: when the data are there, less what hides.
@@ -370,11 +457,21 @@ impl<'w> Cpu<'w> {
         }
         self.s.loads_done.set(self.s.loads_done.get().max(grant.at));
         self.stalled(resume.since(now));
-        self.m.record(now, self.id, Kind::LineMiss, line, resume.since(now).ps() as u32);
+        self.m.record(
+            now,
+            self.id,
+            Kind::LineMiss,
+            line,
+            resume.since(now).ps() as u32,
+        );
         if let Source::Dirty(from) = grant.source {
-            self.m.record(now, self.id, Kind::LineFrom, line, u32::from(from));
+            self.m
+                .record(now, self.id, Kind::LineFrom, line, u32::from(from));
         }
-        Issued { resume, data: grant.at }
+        Issued {
+            resume,
+            data: grant.at,
+        }
     }
 
     #[inline(always)]
@@ -411,9 +508,19 @@ impl<'w> Cpu<'w> {
         if release {
             line.busy.set(now);
         }
-        let kind = if release { Kind::StoreRelease } else { Kind::Store };
+        let kind = if release {
+            Kind::StoreRelease
+        } else {
+            Kind::Store
+        };
         let value = effect.apply(0);
-        m.engine.step(now, m.base + self.ctx, kind as u16, word.0, value ^ now.ps() << 8);
+        m.engine.step(
+            now,
+            m.base + self.ctx,
+            kind as u16,
+            word.0,
+            value ^ now.ps() << 8,
+        );
         m.record(now, self.id, kind, word.0, value as u32);
         m.notify(line, now);
         now
@@ -432,7 +539,13 @@ impl<'w> Cpu<'w> {
             if let Source::Dirty(from) = grant.source {
                 add(&s.counters.hitm, 1);
                 add(&m.word_hitm[word.0 as usize], 1);
-                m.record(now, self.id, Kind::LineFrom, m.words[word.0 as usize].line, u32::from(from));
+                m.record(
+                    now,
+                    self.id,
+                    Kind::LineFrom,
+                    m.words[word.0 as usize].line,
+                    u32::from(from),
+                );
             }
         }
         let mut visible = grant.at + extra;
@@ -448,7 +561,11 @@ impl<'w> Cpu<'w> {
             visible = visible.max(m.stores.last_own(line, self.id).unwrap_or_default());
         }
         s.stores_done.set(s.stores_done.get().max(visible));
-        let kind = if release { Kind::StoreRelease } else { Kind::Store };
+        let kind = if release {
+            Kind::StoreRelease
+        } else {
+            Kind::Store
+        };
         if visible <= now && line.pending.get() == NONE {
             let cell = &m.words[word.0 as usize].value;
             cell.set(effect.apply(cell.get()));
@@ -460,7 +577,13 @@ impl<'w> Cpu<'w> {
             line.busy.set(line.busy.get().max(visible));
         }
         let value = effect.apply(0);
-        m.engine.step(now, m.base + self.ctx, kind as u16, word.0, value ^ visible.ps() << 8);
+        m.engine.step(
+            now,
+            m.base + self.ctx,
+            kind as u16,
+            word.0,
+            value ^ visible.ps() << 8,
+        );
         m.record(now, self.id, kind, word.0, value as u32);
         m.notify(line, visible);
         visible
@@ -486,11 +609,29 @@ impl<'w> Cpu<'w> {
         line.busy.set(line.busy.get().max(done));
         if grant.source == Source::Hit {
             self.stalled(owned.since(now));
-            return Issued { resume: done, data: done };
+            return Issued {
+                resume: done,
+                data: done,
+            };
         }
-        let hide = if order == Order::Relaxed { m.costs.hide } else { Span::ZERO };
-        let issued = self.missed(word.0, m.words[word.0 as usize].line, Grant { at: owned, source: grant.source }, hide);
-        Issued { resume: issued.resume + m.costs.rmw, data: done }
+        let hide = if order == Order::Relaxed {
+            m.costs.hide
+        } else {
+            Span::ZERO
+        };
+        let issued = self.missed(
+            word.0,
+            m.words[word.0 as usize].line,
+            Grant {
+                at: owned,
+                source: grant.source,
+            },
+            hide,
+        );
+        Issued {
+            resume: issued.resume + m.costs.rmw,
+            data: done,
+        }
     }
 
     fn bind_rmw(self, word: Word, op: Rmw, data: Instant) -> u64 {
@@ -503,12 +644,24 @@ impl<'w> Cpu<'w> {
         let cell = &m.words[word.0 as usize].value;
         let old = cell.get();
         let new = match op {
-            Rmw::CmpXchg { expect, new } => if old == expect { new } else { old },
+            Rmw::CmpXchg { expect, new } => {
+                if old == expect {
+                    new
+                } else {
+                    old
+                }
+            }
             Rmw::Mask { clear, set } => (old & !clear) | set,
             Rmw::Add(n) => old.wrapping_add(n),
         };
         cell.set(new);
-        m.engine.step(now, m.base + self.ctx, Kind::Rmw as u16, word.0, old ^ new << 32);
+        m.engine.step(
+            now,
+            m.base + self.ctx,
+            Kind::Rmw as u16,
+            word.0,
+            old ^ new << 32,
+        );
         m.record(now, self.id, Kind::Rmw, word.0, new as u32);
         m.notify(line, now);
         old
@@ -544,8 +697,13 @@ impl<'w> Cpu<'w> {
                         m.record(now, self.id, Kind::LineFrom, number, u32::from(from));
                     }
                 }
-                let floor = if m.costs.fifo_stores { s.stores_done.get() } else { s.fence.get() };
-                s.stores_done.set(s.stores_done.get().max(grant.at.max(floor)));
+                let floor = if m.costs.fifo_stores {
+                    s.stores_done.get()
+                } else {
+                    s.fence.get()
+                };
+                s.stores_done
+                    .set(s.stores_done.get().max(grant.at.max(floor)));
                 if !m.costs.store_buffer {
                     resume = resume.max(grant.at);
                 }
@@ -553,9 +711,15 @@ impl<'w> Cpu<'w> {
             }
         }
         self.stalled(resume.since(now));
-        let what = footprints.iter().fold(0u64, |h, f| h << 20 ^ u64::from(f.base.0) ^ u64::from(f.reads) << 40 ^ u64::from(f.writes) << 52);
-        m.engine.step(now, m.base + self.ctx, u16::MAX, footprints[0].base.0, what);
-        Issued { resume, data: resume }
+        let what = footprints.iter().fold(0u64, |h, f| {
+            h << 20 ^ u64::from(f.base.0) ^ u64::from(f.reads) << 40 ^ u64::from(f.writes) << 52
+        });
+        m.engine
+            .step(now, m.base + self.ctx, u16::MAX, footprints[0].base.0, what);
+        Issued {
+            resume,
+            data: resume,
+        }
     }
 }
 
@@ -659,7 +823,10 @@ impl Cpu<'_> {
         self.s.spinning.set(false);
         add(&self.s.counters.spin, waited.ps());
         add(&self.s.counters.branch_misses, 1);
-        add(&self.s.counters.instructions, waited.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns);
+        add(
+            &self.s.counters.instructions,
+            waited.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns,
+        );
         self.record(Kind::SpinEnd, word.0, waited.ns() as u32);
     }
 }

@@ -41,7 +41,10 @@ pub struct TopologySpec {
 impl TopologySpec {
     /// Number of logical CPUs.
     pub fn cpus(&self) -> u32 {
-        [self.sockets, self.dies, self.clusters, self.cores, self.smt].iter().map(|&n| u32::from(n)).product()
+        [self.sockets, self.dies, self.clusters, self.cores, self.smt]
+            .iter()
+            .map(|&n| u32::from(n))
+            .product()
     }
 }
 
@@ -185,9 +188,26 @@ impl Profile {
         ] {
             values[param as usize] = value;
         }
-        let memory = if arch == Arch::Arm64 { MemoryModel::Weak } else { MemoryModel::Tso };
-        let topology = TopologySpec { sockets: 1, dies: 1, clusters: 1, cores, smt: 1 };
-        Profile { name: "round".to_owned(), arch, memory, store_buffer: true, topology, values }
+        let memory = if arch == Arch::Arm64 {
+            MemoryModel::Weak
+        } else {
+            MemoryModel::Tso
+        };
+        let topology = TopologySpec {
+            sockets: 1,
+            dies: 1,
+            clusters: 1,
+            cores,
+            smt: 1,
+        };
+        Profile {
+            name: "round".to_owned(),
+            arch,
+            memory,
+            store_buffer: true,
+            topology,
+            values,
+        }
     }
 
     /// The value of `param` in its base unit (picoseconds, permille, instructions).

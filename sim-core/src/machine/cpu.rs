@@ -166,7 +166,8 @@ impl CpuState {
     }
 
     fn top(&self) -> u32 {
-        self.top_level().map_or(NO_CTX, |l| self.active[l as usize].get())
+        self.top_level()
+            .map_or(NO_CTX, |l| self.active[l as usize].get())
     }
 
     pub fn busy(&self) -> bool {
@@ -259,7 +260,11 @@ impl<'w> Cpu<'w> {
     #[inline(always)]
     pub fn span(self, function: u16) -> FnSpan<'w> {
         self.record(Kind::FnEnter, u32::from(function), 0);
-        FnSpan { cpu: self, function, outer: self.s.function.replace(function) }
+        FnSpan {
+            cpu: self,
+            function,
+            outer: self.s.function.replace(function),
+        }
     }
 
     /// The kernel function that runs on this CPU.
@@ -299,16 +304,22 @@ impl<'w> Cpu<'w> {
         self.s.attention.set(false);
         let ctx = self.state();
         ctx.rest.set(self.s.owed.replace(Span::ZERO));
-        ctx.wait.set(Wait::Work(self.m.engine.now() + ctx.rest.get()));
+        ctx.wait
+            .set(Wait::Work(self.m.engine.now() + ctx.rest.get()));
         ctx.suspended.set(true);
         self.m.enter(self.id, Level::Hardirq);
-        self.m.engine.hand_over(self.m.base + self.s.hardirq_ctx.get());
+        self.m
+            .engine
+            .hand_over(self.m.base + self.s.hardirq_ctx.get());
         false
     }
 
     /// Work as a future: lets everything owed pass now.
     pub fn settle(self) -> Settle<'w> {
-        Settle { cpu: self, started: false }
+        Settle {
+            cpu: self,
+            started: false,
+        }
     }
 
     /// `local_bh_disable`'s effect on the CPU (its cost is the caller's).
@@ -321,7 +332,12 @@ impl<'w> Cpu<'w> {
     /// # Panics
     /// If BHs were not disabled.
     pub fn bh_enable(self) -> bool {
-        let n = self.s.bh_off.get().checked_sub(1).expect("bh_enable pairs with bh_disable");
+        let n = self
+            .s
+            .bh_off
+            .get()
+            .checked_sub(1)
+            .expect("bh_enable pairs with bh_disable");
         self.s.bh_off.set(n);
         n == 0 && self.level() == Level::Task
     }
@@ -346,12 +362,18 @@ impl<'w> Cpu<'w> {
 
     /// Runs the softirq context now, on top of this one; resolves when it is done.
     pub fn run_softirqs(self) -> HandOver<'w> {
-        HandOver { cpu: self, done: false }
+        HandOver {
+            cpu: self,
+            done: false,
+        }
     }
 
     /// Waits until this context is started (softirq and hardirq contexts, and new tasks).
     pub fn started(self) -> Started<'w> {
-        Started { cpu: self, asked: false }
+        Started {
+            cpu: self,
+            asked: false,
+        }
     }
 
     /// Ends this activation of a softirq or hardirq context: the CPU goes on with the softirqs
@@ -373,7 +395,11 @@ impl<'w> Cpu<'w> {
 
     /// Puts this task to sleep; another one runs. Resolves when it was woken and has its turn.
     pub fn sleep(self) -> Switch<'w> {
-        Switch { cpu: self, again: false, done: false }
+        Switch {
+            cpu: self,
+            again: false,
+            done: false,
+        }
     }
 
     /// Lets another runnable task run, if there is one and it was woken for that or this one's slice
@@ -383,7 +409,11 @@ impl<'w> Cpu<'w> {
         let stay = s.run_queue.borrow().is_empty()
             || !s.need_resched.get()
                 && self.now().since(s.slice_start.get()) < self.m.fair.min_granularity;
-        Switch { cpu: self, again: true, done: stay }
+        Switch {
+            cpu: self,
+            again: true,
+            done: stay,
+        }
     }
 }
 
@@ -419,7 +449,11 @@ impl Future for Settle<'_> {
             return Poll::Ready(());
         }
         self.started = true;
-        if self.cpu.pass_work() { Poll::Ready(()) } else { Poll::Pending }
+        if self.cpu.pass_work() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -441,7 +475,10 @@ impl Future for HandOver<'_> {
         ctx.wait.set(Wait::HandedOver);
         ctx.suspended.set(true);
         self.cpu.m.enter(self.cpu.id, Level::Softirq);
-        self.cpu.m.engine.hand_over(self.cpu.m.base + self.cpu.s.softirq_ctx.get());
+        self.cpu
+            .m
+            .engine
+            .hand_over(self.cpu.m.base + self.cpu.s.softirq_ctx.get());
         Poll::Pending
     }
 }
@@ -531,7 +568,11 @@ impl Machine {
     fn enter(&self, cpu: u16, level: Level) {
         self.account(cpu);
         let s = &self.cpus[usize::from(cpu)];
-        let ctx = if level == Level::Softirq { s.softirq_ctx.get() } else { s.hardirq_ctx.get() };
+        let ctx = if level == Level::Softirq {
+            s.softirq_ctx.get()
+        } else {
+            s.hardirq_ctx.get()
+        };
         s.active[level as usize].set(ctx);
         self.record(self.engine.now(), cpu, Kind::CtxEnter, level as u32, 0);
     }
@@ -548,7 +589,13 @@ impl Machine {
         s.active[Level::Task as usize].set(ctx);
         s.slice_start.set(self.engine.now());
         let task = self.ctxs[ctx as usize].task;
-        self.record(self.engine.now(), cpu, Kind::CtxEnter, Level::Task as u32, task);
+        self.record(
+            self.engine.now(),
+            cpu,
+            Kind::CtxEnter,
+            Level::Task as u32,
+            task,
+        );
     }
 
     /// Books the time that the running task of `cpu` has run.
@@ -557,13 +604,17 @@ impl Machine {
         let task = s.active[Level::Task as usize].get();
         let now = self.engine.now();
         let c = &self.ctxs[task as usize];
-        c.vruntime.set(c.vruntime.get() + now.since(s.slice_start.replace(now)));
+        c.vruntime
+            .set(c.vruntime.get() + now.since(s.slice_start.replace(now)));
     }
 
     /// Takes the runnable task that has run least; the longest in the queue if several have.
     fn pick_task(&self, cpu: u16) -> Option<u32> {
         let mut queue = self.cpus[usize::from(cpu)].run_queue.borrow_mut();
-        let (at, _) = queue.iter().enumerate().min_by_key(|(_, c)| self.ctxs[**c as usize].vruntime.get())?;
+        let (at, _) = queue
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, c)| self.ctxs[**c as usize].vruntime.get())?;
         queue.remove(at)
     }
 
@@ -578,7 +629,8 @@ impl Machine {
     pub fn wake_task(&self, ctx: u32) {
         let c = &self.ctxs[ctx as usize];
         let s = &self.cpus[usize::from(c.cpu)];
-        if !matches!(c.wait.get(), Wait::Asleep | Wait::Idle) || s.run_queue.borrow().contains(&ctx) {
+        if !matches!(c.wait.get(), Wait::Asleep | Wait::Idle) || s.run_queue.borrow().contains(&ctx)
+        {
             return;
         }
         c.wait.set(Wait::Running);
@@ -596,7 +648,8 @@ impl Machine {
         }
         // No task runs there: this one is put below whatever else is active. It has run long enough
         // for a sleeper's credit to count, as on a machine that is not freshly booted.
-        c.vruntime.set(c.vruntime.get().max(self.fair.sleeper_credit));
+        c.vruntime
+            .set(c.vruntime.get().max(self.fair.sleeper_credit));
         let covered = s.top_level().is_some();
         self.start_task(c.cpu, ctx);
         if covered {
@@ -617,7 +670,8 @@ impl Machine {
 
     /// Starts task `ctx` for the first time at `at`.
     pub fn start_at(&self, ctx: u32, at: Instant) {
-        self.engine.push(at, crate::engine::Class::Device, self.starts + ctx);
+        self.engine
+            .push(at, crate::engine::Class::Device, self.starts + ctx);
     }
 
     /// Raises hard interrupt `vector` on `cpu`.
@@ -653,7 +707,8 @@ impl Machine {
             c.suspended.set(true);
         }
         self.enter(cpu, Level::Hardirq);
-        self.engine.arm(self.engine.now(), self.base + s.hardirq_ctx.get());
+        self.engine
+            .arm(self.engine.now(), self.base + s.hardirq_ctx.get());
     }
 
     fn finish(&self, cpu: Cpu<'_>, run_softirqs: bool) {
@@ -716,6 +771,9 @@ impl Machine {
 
     /// Contexts that spin or sleep with work left, as words for a deadlock message.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u16, Level, u32)> + '_ {
-        self.ctxs.iter().filter(|c| c.wait.get() == Wait::Spin).map(|c| (c.cpu, c.level, c.task))
+        self.ctxs
+            .iter()
+            .filter(|c| c.wait.get() == Wait::Spin)
+            .map(|c| (c.cpu, c.level, c.task))
     }
 }

@@ -32,7 +32,11 @@ impl Layout {
             name: name.to_owned(),
             fields: fields
                 .iter()
-                .map(|&(name, offset, size)| Field { name: name.to_owned(), offset, size })
+                .map(|&(name, offset, size)| Field {
+                    name: name.to_owned(),
+                    offset,
+                    size,
+                })
                 .collect(),
         }
     }
@@ -44,7 +48,11 @@ impl Layout {
 
     /// Number of lines that the struct covers.
     pub fn lines(&self) -> u32 {
-        self.fields.iter().map(|f| (f.offset + f.size - 1) / LINE_BYTES + 1).max().unwrap_or(0)
+        self.fields
+            .iter()
+            .map(|f| (f.offset + f.size - 1) / LINE_BYTES + 1)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Groups of fields that share a line, in order of line.

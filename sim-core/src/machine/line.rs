@@ -72,8 +72,10 @@ impl Moves {
     /// Counts a move from `source`.
     #[inline(always)]
     pub fn count(&self, source: Source) {
-        self.transfers.set(self.transfers.get() + u64::from(source != Source::Hit));
-        self.hitm.set(self.hitm.get() + u64::from(matches!(source, Source::Dirty(_))));
+        self.transfers
+            .set(self.transfers.get() + u64::from(source != Source::Hit));
+        self.hitm
+            .set(self.hitm.get() + u64::from(matches!(source, Source::Dirty(_))));
     }
 }
 
@@ -138,21 +140,33 @@ impl Coherence {
     #[inline(always)]
     pub fn read(&self, line: &Line, core: u16, now: Instant) -> Grant {
         if line.sharers.get().has(core) {
-            return Grant { at: now, source: Source::Hit };
+            return Grant {
+                at: now,
+                source: Source::Hit,
+            };
         }
         self.read_miss(line, core, now)
     }
 
     fn read_miss(&self, line: &Line, core: u16, now: Instant) -> Grant {
         if line.prev.get() == core && now < line.prev_until.get() {
-            return Grant { at: now, source: Source::Hit };
+            return Grant {
+                at: now,
+                source: Source::Hit,
+            };
         }
         let mut sharers = line.sharers.get();
         let owner = line.owner.get();
         let (latency, source) = if owner != NOBODY {
-            (self.cost(self.topology.distance(core, owner)), Source::Dirty(owner))
+            (
+                self.cost(self.topology.distance(core, owner)),
+                Source::Dirty(owner),
+            )
         } else if !sharers.is_empty() {
-            (self.cost(self.topology.nearest(core, &sharers)), Source::Clean)
+            (
+                self.cost(self.topology.nearest(core, &sharers)),
+                Source::Clean,
+            )
         } else {
             (self.outside_latency(line), Source::Memory)
         };
@@ -168,7 +182,10 @@ impl Coherence {
     #[inline(always)]
     pub fn own(&self, line: &Line, core: u16, now: Instant) -> Grant {
         if line.owned_by(core) {
-            return Grant { at: now.max(line.busy.get()), source: Source::Hit };
+            return Grant {
+                at: now.max(line.busy.get()),
+                source: Source::Hit,
+            };
         }
         self.own_miss(line, core, now)
     }
@@ -176,7 +193,10 @@ impl Coherence {
     fn own_miss(&self, line: &Line, core: u16, now: Instant) -> Grant {
         let owner = line.owner.get();
         let (latency, source) = if owner != NOBODY {
-            (self.cost(self.topology.distance(core, owner)), Source::Dirty(owner))
+            (
+                self.cost(self.topology.distance(core, owner)),
+                Source::Dirty(owner),
+            )
         } else {
             self.own_clean(line, core)
         };
@@ -184,7 +204,8 @@ impl Coherence {
         let at = start + latency;
         line.busy.set(at);
         line.prev.set(owner);
-        line.prev_until.set(start + Span::from_ps(latency.ps() * self.hold_permille / 1000));
+        line.prev_until
+            .set(start + Span::from_ps(latency.ps() * self.hold_permille / 1000));
         line.owner.set(core);
         line.sharers.set(CoreSet::only(core));
         Grant { at, source }
@@ -196,8 +217,14 @@ impl Coherence {
         let others = sharers.without(core);
         match (sharers.has(core), others.is_empty()) {
             (true, true) => (Span::ZERO, Source::Hit),
-            (true, false) => (self.cost(self.topology.farthest(core, &others)), Source::Upgrade),
-            (false, false) => (self.cost(self.topology.farthest(core, &others)), Source::Clean),
+            (true, false) => (
+                self.cost(self.topology.farthest(core, &others)),
+                Source::Upgrade,
+            ),
+            (false, false) => (
+                self.cost(self.topology.farthest(core, &others)),
+                Source::Clean,
+            ),
             (false, true) => (self.outside_latency(line), Source::Memory),
         }
     }
@@ -211,6 +238,10 @@ impl Coherence {
     }
 
     fn outside_latency(&self, line: &Line) -> Span {
-        if line.dma.replace(false) { self.dma } else { self.memory }
+        if line.dma.replace(false) {
+            self.dma
+        } else {
+            self.memory
+        }
     }
 }

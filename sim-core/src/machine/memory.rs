@@ -59,7 +59,10 @@ pub struct Placed {
 impl Placement {
     /// An empty memory. Without names (`named` off) a run is the same, only its trace is mute.
     pub fn new(named: bool) -> Placement {
-        Placement { named, ..Placement::default() }
+        Placement {
+            named,
+            ..Placement::default()
+        }
     }
 
     /// Places `n` fresh lines called `name`.
@@ -68,7 +71,11 @@ impl Placement {
         self.lines += n;
         if self.named {
             self.line_names.extend((0..n).map(|i| LineName {
-                name: if n == 1 { name.to_owned() } else { format!("{name} line {i}") },
+                name: if n == 1 {
+                    name.to_owned()
+                } else {
+                    format!("{name} line {i}")
+                },
             }));
         }
         LineId(first)
@@ -80,7 +87,11 @@ impl Placement {
         self.line_of.push(line.0);
         self.initial.push(initial);
         if self.named {
-            self.words.push(WordName { name: name.to_owned(), line: line.0, offset });
+            self.words.push(WordName {
+                name: name.to_owned(),
+                line: line.0,
+                offset,
+            });
         }
         Word(word)
     }
@@ -94,7 +105,11 @@ impl Placement {
     /// Places an object with this layout on fresh lines.
     pub fn object(&mut self, object: &str, layout: Layout) -> Placed {
         let first = self.lines(object, layout.lines());
-        Placed { object: object.to_owned(), layout, first }
+        Placed {
+            object: object.to_owned(),
+            layout,
+            first,
+        }
     }
 
     /// A word for field `field` of a placed object.
@@ -113,7 +128,10 @@ impl Placement {
 
     /// The names of words and lines, for the trace.
     pub fn take_names(&mut self) -> (Vec<WordName>, Vec<LineName>) {
-        (std::mem::take(&mut self.words), std::mem::take(&mut self.line_names))
+        (
+            std::mem::take(&mut self.words),
+            std::mem::take(&mut self.line_names),
+        )
     }
 }
 

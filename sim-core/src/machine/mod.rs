@@ -91,7 +91,11 @@ impl Costs {
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),
             jitter_chunk: p.get(Param::JitterChunk) as u32,
-            smt_gain: if p.topology.smt > 1 { p.get(Param::SmtGain) } else { 0 },
+            smt_gain: if p.topology.smt > 1 {
+                p.get(Param::SmtGain)
+            } else {
+                0
+            },
             store_buffer: p.store_buffer && p.memory != MemoryModel::Sc,
             fifo_stores: p.memory != MemoryModel::Weak,
             rmw_drains: !arm,
@@ -173,7 +177,9 @@ impl Machine {
         schedule: Rc<RefCell<dyn Schedule>>,
     ) -> Machine {
         let coherence = Coherence::new(profile);
-        let cpus = (0..coherence.topology.cpus() as u16).map(|c| CpuState::new(coherence.topology.core_of(c))).collect();
+        let cpus = (0..coherence.topology.cpus() as u16)
+            .map(|c| CpuState::new(coherence.topology.core_of(c)))
+            .collect();
         let machine = Machine {
             engine,
             trace,
@@ -186,20 +192,36 @@ impl Machine {
                 .initial
                 .into_iter()
                 .zip(memory.line_of)
-                .map(|(value, line)| WordState { value: Cell::new(value), line })
+                .map(|(value, line)| WordState {
+                    value: Cell::new(value),
+                    line,
+                })
                 .collect(),
             stores: StoreBuffers::default(),
             coherence,
             cpus,
             fair: FairShare::default(),
-            ctxs: contexts.iter().map(|c| Ctx::new(c.cpu, c.level, c.task)).collect(),
+            ctxs: contexts
+                .iter()
+                .map(|c| Ctx::new(c.cpu, c.level, c.task))
+                .collect(),
             base: place.base,
             starts: place.starts,
             first_cpu: place.first_cpu,
         };
-        for (i, c) in contexts.iter().enumerate().filter(|(_, c)| c.level == Level::Softirq) {
-            let hardirq = contexts.iter().position(|h| h.level == Level::Hardirq && h.cpu == c.cpu);
-            machine.set_irq_contexts(c.cpu, i as u32, hardirq.expect("a hardirq context a CPU") as u32);
+        for (i, c) in contexts
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.level == Level::Softirq)
+        {
+            let hardirq = contexts
+                .iter()
+                .position(|h| h.level == Level::Hardirq && h.cpu == c.cpu);
+            machine.set_irq_contexts(
+                c.cpu,
+                i as u32,
+                hardirq.expect("a hardirq context a CPU") as u32,
+            );
         }
         machine
     }
@@ -207,7 +229,12 @@ impl Machine {
     /// The handle of context number `ctx` of this machine.
     pub fn cpu(&self, ctx: u32) -> Cpu<'_> {
         let id = self.ctxs[ctx as usize].cpu;
-        Cpu { m: self, s: &self.cpus[usize::from(id)], ctx, id }
+        Cpu {
+            m: self,
+            s: &self.cpus[usize::from(id)],
+            ctx,
+            id,
+        }
     }
 
     /// Number of logical CPUs.
@@ -227,13 +254,18 @@ impl Machine {
         let s = &self.cpus[usize::from(cpu)];
         let left = s.chunk_left.get();
         if left == 0 {
-            s.stretch.set(self.schedule.borrow_mut().stretch(self.first_cpu + cpu));
+            s.stretch
+                .set(self.schedule.borrow_mut().stretch(self.first_cpu + cpu));
             s.chunk_left.set(self.costs.jitter_chunk.saturating_sub(n));
         } else {
             s.chunk_left.set(left.saturating_sub(n));
         }
         let work = Span::from_ps((self.costs.insns(n).ps() * u64::from(s.stretch.get())) >> 16);
-        if self.costs.smt_gain == 0 { work } else { self.shared_issue(cpu, work) }
+        if self.costs.smt_gain == 0 {
+            work
+        } else {
+            self.shared_issue(cpu, work)
+        }
     }
 
     /// Both threads busy: each runs at g / 2 of the core's rate alone. A spinning sibling takes
@@ -250,7 +282,11 @@ impl Machine {
                 rate = rate.min(gain / 2);
             }
         }
-        if rate == 1000 { work } else { Span::from_ps(work.ps() * 1000 / rate) }
+        if rate == 1000 {
+            work
+        } else {
+            Span::from_ps(work.ps() * 1000 / rate)
+        }
     }
 
     #[inline(always)]
@@ -263,7 +299,8 @@ impl Machine {
     /// One copy for all places that record: what they do without a trace stays short.
     #[inline(never)]
     fn keep(&self, time: Instant, cpu: u16, kind: Kind, a: u32, b: u32) {
-        self.trace.push(time.ps(), self.first_cpu + cpu, kind, None, a, b);
+        self.trace
+            .push(time.ps(), self.first_cpu + cpu, kind, None, a, b);
         if self.trace.overflowed() {
             self.engine.halt();
         }
@@ -279,7 +316,8 @@ impl Machine {
     /// The value of `word` as `cpu` sees it now, without a step: for checkers only.
     pub fn peek_as(&self, cpu: u16, word: Word) -> u64 {
         let memory = self.words[word.0 as usize].value.get();
-        self.stores.overlay(self.line(word), cpu, word.0, self.engine.now(), memory)
+        self.stores
+            .overlay(self.line(word), cpu, word.0, self.engine.now(), memory)
     }
 
     /// Sets a word outside any run.
@@ -309,7 +347,10 @@ impl Machine {
 
     /// Transfers and dirty transfers of every line so far.
     pub fn line_moves(&self) -> Vec<(u64, u64)> {
-        self.moves.iter().map(|l| (l.transfers.get(), l.hitm.get())).collect()
+        self.moves
+            .iter()
+            .map(|l| (l.transfers.get(), l.hitm.get()))
+            .collect()
     }
 
     /// Dirty transfers by the word that was accessed.

@@ -58,7 +58,13 @@ impl StoreBuffers {
             link = Some(at);
             at = w.next;
         }
-        let entry = Waiting { visible_at, cpu, word, effect, next: at };
+        let entry = Waiting {
+            visible_at,
+            cpu,
+            word,
+            effect,
+            next: at,
+        };
         let index = match self.free.get() {
             Some(i) => {
                 let next = pool[i as usize].next;

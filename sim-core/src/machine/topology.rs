@@ -68,8 +68,13 @@ pub enum Distance {
     Remote = 4,
 }
 
-const DISTANCES: [Distance; 5] =
-    [Distance::Core, Distance::Cluster, Distance::Die, Distance::Socket, Distance::Remote];
+const DISTANCES: [Distance; 5] = [
+    Distance::Core,
+    Distance::Cluster,
+    Distance::Die,
+    Distance::Socket,
+    Distance::Remote,
+];
 
 /// A part of a machine, as a node of its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,11 +140,24 @@ impl Topology {
                 }
             }
         }
-        let within: Vec<[CoreSet; 5]> = cores.iter().map(|&core| Topology::rings(&graph, core)).collect();
+        let within: Vec<[CoreSet; 5]> = cores
+            .iter()
+            .map(|&core| Topology::rings(&graph, core))
+            .collect();
         let n = cores.len() as u16;
-        let first_with = |rings: &[CoreSet; 5], core| rings.iter().position(|ring| ring.has(core)).unwrap_or(4);
-        let apart = within.iter().flat_map(|rings| (0..n).map(|core| DISTANCES[first_with(rings, core)])).collect();
-        Topology { graph, core_of, within, apart, smt: spec.smt }
+        let first_with =
+            |rings: &[CoreSet; 5], core| rings.iter().position(|ring| ring.has(core)).unwrap_or(4);
+        let apart = within
+            .iter()
+            .flat_map(|rings| (0..n).map(|core| DISTANCES[first_with(rings, core)]))
+            .collect();
+        Topology {
+            graph,
+            core_of,
+            within,
+            apart,
+            smt: spec.smt,
+        }
     }
 
     /// Cores by distance from `core`: the path over the lowest common part has two edges a level.
@@ -189,7 +207,10 @@ impl Topology {
     #[inline(always)]
     pub fn farthest(&self, core: u16, set: &CoreSet) -> Distance {
         let within = &self.within[usize::from(core)];
-        DISTANCES[within.iter().position(|ring| !set.leaves(ring)).unwrap_or(4)]
+        DISTANCES[within
+            .iter()
+            .position(|ring| !set.leaves(ring))
+            .unwrap_or(4)]
     }
 }
 
@@ -199,7 +220,13 @@ mod tests {
 
     #[test]
     fn distances_follow_containment() {
-        let t = Topology::new(&TopologySpec { sockets: 2, dies: 2, clusters: 2, cores: 2, smt: 2 });
+        let t = Topology::new(&TopologySpec {
+            sockets: 2,
+            dies: 2,
+            clusters: 2,
+            cores: 2,
+            smt: 2,
+        });
         assert_eq!(t.cpus(), 32);
         assert_eq!(t.core_of(3), 1);
         assert_eq!(t.siblings(3).collect::<Vec<_>>(), [2]);
@@ -212,6 +239,9 @@ mod tests {
         assert!((0..32).all(|cpu| t.distance(0, t.core_of(cpu)) == far(0, cpu)));
         let mut set = CoreSet::only(1);
         set.insert(15);
-        assert_eq!((t.nearest(0, &set), t.farthest(0, &set)), (Distance::Cluster, Distance::Remote));
+        assert_eq!(
+            (t.nearest(0, &set), t.farthest(0, &set)),
+            (Distance::Cluster, Distance::Remote)
+        );
     }
 }

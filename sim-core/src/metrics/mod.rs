@@ -37,7 +37,11 @@ impl Metrics {
 
 /// `count` events in `window` picoseconds, as events a second.
 pub fn rate(count: u64, window: u64) -> f64 {
-    if window == 0 { 0.0 } else { count as f64 * 1e12 / window as f64 }
+    if window == 0 {
+        0.0
+    } else {
+        count as f64 * 1e12 / window as f64
+    }
 }
 
 /// One sending context. `offered = sent + errors` (whole run and window alike).

@@ -42,7 +42,11 @@ impl Sink {
         Sink {
             on: Cell::new(mode != Mode::Off),
             mode,
-            chunk: RefCell::new(if mode == Mode::Off { Vec::new() } else { Vec::with_capacity(CHUNK) }),
+            chunk: RefCell::new(if mode == Mode::Off {
+                Vec::new()
+            } else {
+                Vec::with_capacity(CHUNK)
+            }),
             full: RefCell::default(),
             count: Cell::new(0),
             dropped: Cell::new(0),
@@ -82,7 +86,14 @@ impl Sink {
         self.count.set(index + 1);
         let cause = cause.map_or(0, |c| u32::try_from(index - c).unwrap_or(0));
         let mut chunk = self.chunk.borrow_mut();
-        chunk.push(Record { time, cpu, kind: kind as u16, cause, a, b });
+        chunk.push(Record {
+            time,
+            cpu,
+            kind: kind as u16,
+            cause,
+            a,
+            b,
+        });
         if chunk.len() == CHUNK {
             self.rotate(&mut chunk);
         }
@@ -114,7 +125,8 @@ impl Sink {
     /// owes; so records arrive almost, but not quite, in order. They are sorted here, stably, and the
     /// causes with them.
     pub fn take(&self) -> (Vec<Record>, u64) {
-        let mut records = Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
+        let mut records =
+            Vec::with_capacity(self.full.borrow().len() * CHUNK + self.chunk.borrow().len());
         for chunk in self.full.borrow_mut().drain(..) {
             records.extend_from_slice(&chunk);
         }
@@ -152,7 +164,9 @@ mod tests {
 
     #[test]
     fn a_ring_keeps_the_newest_records_and_counts_the_rest() {
-        let sink = Sink::new(Mode::Ring { bytes: 2 * CHUNK * size_of::<Record>() });
+        let sink = Sink::new(Mode::Ring {
+            bytes: 2 * CHUNK * size_of::<Record>(),
+        });
         let n = 5 * CHUNK as u64 + 7;
         for i in 0..n {
             sink.push(i, 0, Kind::Mark, None, 0, 0);
@@ -178,7 +192,9 @@ mod tests {
 
     #[test]
     fn a_full_recording_says_so() {
-        let sink = Sink::new(Mode::All { bytes: CHUNK * size_of::<Record>() });
+        let sink = Sink::new(Mode::All {
+            bytes: CHUNK * size_of::<Record>(),
+        });
         for i in 0..=CHUNK as u64 {
             sink.push(i, 0, Kind::Mark, None, 0, 0);
         }

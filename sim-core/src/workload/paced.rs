@@ -41,8 +41,15 @@ pub(crate) async fn sender(cpu: Cpu<'_>, p: Paced) {
 /// Builds and sends one packet; false if no skb could be had.
 async fn send(cpu: Cpu<'_>, p: Paced, number: u64) -> bool {
     let _span = cpu.enter(Func::PacedSend);
-    let packet = Packet { flow: p.flow, number, len: p.size, priority: 0 };
-    let Some(skb) = cpu.k.skbs.alloc(cpu, packet).await else { return false };
+    let packet = Packet {
+        flow: p.flow,
+        number,
+        len: p.size,
+        priority: 0,
+    };
+    let Some(skb) = cpu.k.skbs.alloc(cpu, packet).await else {
+        return false;
+    };
     cpu.spend(Cost::PktgenFill);
     cpu.k.skbs.set_born(skb, cpu.now());
     cpu.k.bump(&cpu.k.flow(p.flow).offered, 1);

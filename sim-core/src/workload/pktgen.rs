@@ -24,7 +24,15 @@ struct Thread<'a> {
 
 /// Body of thread `kpktgend_N`.
 pub(crate) async fn thread(cpu: Cpu<'_>, config: &Pktgen, flow: u32) {
-    let mut t = Thread { config, flow, skb: None, clones: 0, number: 0, done: 0, last_ok: true };
+    let mut t = Thread {
+        config,
+        flow,
+        skb: None,
+        clones: 0,
+        number: 0,
+        done: 0,
+        last_ok: true,
+    };
     while config.packets.is_none_or(|n| t.done < n) {
         cpu.spend(Cost::PktgenWorker);
         if !t.xmit(cpu).await {
@@ -79,7 +87,11 @@ impl Thread<'_> {
         cpu.k.held.set(cpu.k.held.get() + 1);
         cpu.spend(Cost::PktgenFill);
         let all = line::L0 | line::L1 | line::L2 | line::L3;
-        cpu.touch([cpu.k.skbs.struct_lines(skb, 0, all), cpu.k.skbs.head_lines(skb, 0, line::HEADERS)]).await;
+        cpu.touch([
+            cpu.k.skbs.struct_lines(skb, 0, all),
+            cpu.k.skbs.head_lines(skb, 0, line::HEADERS),
+        ])
+        .await;
         cpu.spend(Cost::KtimeGetReal);
         cpu.elapse(cpu.machine().costs.clock_read);
         Some(skb)
@@ -124,7 +136,10 @@ impl Thread<'_> {
                     left += 1;
                     self.number -= 1;
                     self.done -= 1;
-                    cpu.k.flow(self.flow).offered.set(cpu.k.flow(self.flow).offered.get() - 1);
+                    cpu.k
+                        .flow(self.flow)
+                        .offered
+                        .set(cpu.k.flow(self.flow).offered.get() - 1);
                     break;
                 }
                 if left == 0 || rc != NET_XMIT_SUCCESS || txq.frozen_or_stopped(cpu).await {

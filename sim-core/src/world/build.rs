@@ -91,10 +91,17 @@ struct Plan {
 
 impl World {
     pub fn build(config: &Config, options: &Options) -> World {
-        let mut names = Names { scenario: config.name.clone(), ..Names::default() };
+        let mut names = Names {
+            scenario: config.name.clone(),
+            ..Names::default()
+        };
         names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
         names.reasons = Reason::ALL.iter().map(|r| r.name().to_owned()).collect();
-        let plans: Vec<Plan> = config.hosts.iter().map(|h| Plan::new(h, &mut names.tasks)).collect();
+        let plans: Vec<Plan> = config
+            .hosts
+            .iter()
+            .map(|h| Plan::new(h, &mut names.tasks))
+            .collect();
         let contexts: u32 = plans.iter().map(|p| p.contexts.len() as u32).sum();
         let devices: u32 = config.hosts.iter().map(|h| h.devices.len() as u32).sum();
         let events = Events {
@@ -104,18 +111,37 @@ impl World {
             warmup: 2 * contexts + devices + 1,
         };
         let shared = Shared {
-            engine: Rc::new(Engine::new(contexts as usize, config.step_limit, options.fast_path)),
+            engine: Rc::new(Engine::new(
+                contexts as usize,
+                config.step_limit,
+                options.fast_path,
+            )),
             sink: Rc::new(Sink::new(options.trace)),
         };
         let schedule = schedule(config, options.seed);
         let (mut hosts, mut device_of) = (Vec::new(), Vec::new());
         let (mut base, mut first_cpu, mut first_device) = (0, 0, events.devices);
         for (index, (host, plan)) in config.hosts.iter().zip(plans).enumerate() {
-            let place = Place { base, starts: events.starts + base, first_cpu };
+            let place = Place {
+                base,
+                starts: events.starts + base,
+                first_cpu,
+            };
             base += plan.contexts.len() as u32;
             device_of.extend((0..host.devices.len()).map(|d| (index, d)));
-            let prefix = if config.hosts.len() > 1 { format!("{}/", host.name) } else { String::new() };
-            let mut builder = HostBuilder { host, prefix, place, first_device, names: &mut names, named: options.names };
+            let prefix = if config.hosts.len() > 1 {
+                format!("{}/", host.name)
+            } else {
+                String::new()
+            };
+            let mut builder = HostBuilder {
+                host,
+                prefix,
+                place,
+                first_device,
+                names: &mut names,
+                named: options.names,
+            };
             let built = builder.build(plan, &shared, schedule.clone());
             first_device += host.devices.len() as u32;
             first_cpu += built.machine.cpus() as u16;
@@ -135,7 +161,12 @@ impl World {
 
     /// The host and the number within it of context `n` of the world.
     pub fn context(&self, n: u32) -> (&Host, u32) {
-        let host = self.hosts.iter().rev().find(|h| h.first_ctx <= n).expect("contexts start at 0");
+        let host = self
+            .hosts
+            .iter()
+            .rev()
+            .find(|h| h.first_ctx <= n)
+            .expect("contexts start at 0");
         (host, n - host.first_ctx)
     }
 
@@ -181,21 +212,51 @@ impl Plan {
         for &cpu in &plan.cpus.clone() {
             plan.add(cpu, Level::Softirq, String::new(), Body::Softirq);
             plan.add(cpu, Level::Hardirq, String::new(), Body::Hardirq);
-            plan.add(cpu, Level::Task, format!("ksoftirqd/{cpu}"), Body::Ksoftirqd);
+            plan.add(
+                cpu,
+                Level::Task,
+                format!("ksoftirqd/{cpu}"),
+                Body::Ksoftirqd,
+            );
         }
         for (index, w) in host.workloads.iter().enumerate() {
             match w {
                 Workload::Pktgen(p) => {
                     for &cpu in &p.cpus {
                         let flow = plan.flow(&host.devices[p.dev].name, cpu);
-                        plan.add(cpu, Level::Task, format!("kpktgend_{cpu}"), Body::Pktgen { workload: index, flow });
+                        plan.add(
+                            cpu,
+                            Level::Task,
+                            format!("kpktgend_{cpu}"),
+                            Body::Pktgen {
+                                workload: index,
+                                flow,
+                            },
+                        );
                     }
                 }
-                &Workload::Paced { dev, ref cpus, every, size, packets } => {
+                &Workload::Paced {
+                    dev,
+                    ref cpus,
+                    every,
+                    size,
+                    packets,
+                } => {
                     for &cpu in cpus {
                         let flow = plan.flow(&host.devices[dev].name, cpu);
                         let every = Span::from_ps(every);
-                        plan.paced(cpu, "paced", Paced { dev, every, size, packets, flow, ctx: 0 });
+                        plan.paced(
+                            cpu,
+                            "paced",
+                            Paced {
+                                dev,
+                                every,
+                                size,
+                                packets,
+                                flow,
+                                ctx: 0,
+                            },
+                        );
                     }
                 }
                 Workload::Forward { from, .. } => {
@@ -220,15 +281,32 @@ impl Plan {
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
-            self.flows.push((format!("{}@probe", host.devices[dev].name), cpu));
+            self.flows
+                .push((format!("{}@probe", host.devices[dev].name), cpu));
             self.probe = Some(self.contexts.len() as u32);
-            self.paced(cpu, "probe", Paced { dev, every: Span::ZERO, size: 60, packets: Some(1), flow, ctx: 0 });
+            self.paced(
+                cpu,
+                "probe",
+                Paced {
+                    dev,
+                    every: Span::ZERO,
+                    size: 60,
+                    packets: Some(1),
+                    flow,
+                    ctx: 0,
+                },
+            );
         }
     }
 
     fn paced(&mut self, cpu: u16, name: &str, paced: Paced) {
         let ctx = self.contexts.len() as u32;
-        self.add(cpu, Level::Task, format!("{name}/{cpu}"), Body::Paced(Paced { ctx, ..paced }));
+        self.add(
+            cpu,
+            Level::Task,
+            format!("{name}/{cpu}"),
+            Body::Paced(Paced { ctx, ..paced }),
+        );
     }
 
     fn flow(&mut self, dev: &str, cpu: u16) -> u32 {
@@ -262,7 +340,9 @@ impl Plan {
 
 fn queue_room(d: &config::Device) -> u64 {
     let ring = match d.kind {
-        DeviceKind::Nic { tx_ring, rx_ring, .. } => u64::from(tx_ring) + u64::from(rx_ring),
+        DeviceKind::Nic {
+            tx_ring, rx_ring, ..
+        } => u64::from(tx_ring) + u64::from(rx_ring),
         DeviceKind::Dummy => 0,
     };
     let qdisc = match d.qdisc {
@@ -292,7 +372,9 @@ impl HostBuilder<'_> {
         let (words, lines) = memory.take_names();
         self.names.words.extend(words);
         self.names.lines.extend(lines);
-        self.names.locks.extend(locks.iter().map(|l| format!("{}{l}", self.prefix)));
+        self.names
+            .locks
+            .extend(locks.iter().map(|l| format!("{}{l}", self.prefix)));
         let machine = Machine::new(
             &self.host.machine,
             self.place,
@@ -322,20 +404,35 @@ impl HostBuilder<'_> {
         }
     }
 
-    fn kernel(&mut self, plan: &Plan, cpus: usize, memory: &mut Placement, locks: &mut Vec<String>) -> Kernel {
+    fn kernel(
+        &mut self,
+        plan: &Plan,
+        cpus: usize,
+        memory: &mut Placement,
+        locks: &mut Vec<String>,
+    ) -> Kernel {
         let host = self.host;
-        locks.extend(["skbuff_head_cache list_lock".to_owned(), "kmalloc-1k list_lock".to_owned()]);
+        locks.extend([
+            "skbuff_head_cache list_lock".to_owned(),
+            "kmalloc-1k list_lock".to_owned(),
+        ]);
         let skbs = Skbs::place(memory, plan.skb_capacity(host), cpus, [0, 1]);
         let mut kernel = Kernel {
             config: host.kernel.clone(),
             skbs,
             costs: CostTable::new(&host.kernel.costs),
             softnets: (0..cpus).map(|_| Softnet::default()).collect(),
-            mcs: (0..cpus as u16).map(|c| McsNodes::place(memory, c)).collect(),
+            mcs: (0..cpus as u16)
+                .map(|c| McsNodes::place(memory, c))
+                .collect(),
             devs: Vec::new(),
             txqs: Vec::new(),
             qdiscs: Vec::new(),
-            flows: plan.flows.iter().map(|(name, cpu)| Flow::new(name.clone(), *cpu)).collect(),
+            flows: plan
+                .flows
+                .iter()
+                .map(|(name, cpu)| Flow::new(name.clone(), *cpu))
+                .collect(),
             violations: RefCell::default(),
             first_device_event: self.first_device,
             held: Cell::new(0),
@@ -352,14 +449,27 @@ impl HostBuilder<'_> {
         kernel
     }
 
-    fn device(&mut self, k: &mut Kernel, index: usize, d: &config::Device, memory: &mut Placement, locks: &mut Vec<String>) {
+    fn device(
+        &mut self,
+        k: &mut Kernel,
+        index: usize,
+        d: &config::Device,
+        memory: &mut Placement,
+        locks: &mut Vec<String>,
+    ) {
         let first = k.txqs.len();
         for queue in 0..d.txqs {
             let name = format!("{}:{queue}", d.name);
             self.names.txqs.push(format!("{}{name}", self.prefix));
             let at = (index, self.names.txqs.len() as u32 - 1);
-            let mut txq =
-                TxQueue::place(memory, &self.host.layouts, &name, at, d.kind == DeviceKind::Dummy, locks);
+            let mut txq = TxQueue::place(
+                memory,
+                &self.host.layouts,
+                &name,
+                at,
+                d.kind == DeviceKind::Dummy,
+                locks,
+            );
             if d.qdisc != config::Qdisc::Noqueue {
                 txq.qdisc = Some(k.qdiscs.len());
                 let q = self.qdisc(k, d.qdisc, &name, k.txqs.len(), memory, locks);
@@ -369,9 +479,12 @@ impl HostBuilder<'_> {
         }
         let driver = match d.kind {
             DeviceKind::Dummy => Driver::Dummy,
-            DeviceKind::Nic { tx_ring, rx_ring, rate, irq_cpu } => {
-                Driver::Nic(Nic::place(memory, &d.name, tx_ring, rx_ring, rate, irq_cpu))
-            }
+            DeviceKind::Nic {
+                tx_ring,
+                rx_ring,
+                rate,
+                irq_cpu,
+            } => Driver::Nic(Nic::place(memory, &d.name, tx_ring, rx_ring, rate, irq_cpu)),
         };
         k.devs.push(NetDevice {
             name: d.name.clone(),
@@ -395,16 +508,31 @@ impl HostBuilder<'_> {
     ) -> Qdisc {
         let locked = matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked));
         let number = k.qdiscs.len() as u32;
-        let text = if matches!(kind, config::Qdisc::Pfifo { .. }) { "pfifo" } else { "pfifo_fast" };
-        self.names.qdiscs.push(format!("{}{name} {text}", self.prefix));
-        let at = QdiscPlace { memory, layouts: &self.host.layouts, name, number, txq, locks };
+        let text = if matches!(kind, config::Qdisc::Pfifo { .. }) {
+            "pfifo"
+        } else {
+            "pfifo_fast"
+        };
+        self.names
+            .qdiscs
+            .push(format!("{}{name} {text}", self.prefix));
+        let at = QdiscPlace {
+            memory,
+            layouts: &self.host.layouts,
+            name,
+            number,
+            txq,
+            locks,
+        };
         match kind {
-            config::Qdisc::PfifoFast { limit } => Qdisc::place(at, !locked, true, |memory, locks| {
-                Queueing::PfifoFast(Box::new(PfifoFast::place(memory, name, limit, locks)))
-            }),
-            config::Qdisc::Pfifo { limit } => {
-                Qdisc::place(at, false, limit >= 1, |_, _| Queueing::Pfifo(Pfifo::new(limit)))
+            config::Qdisc::PfifoFast { limit } => {
+                Qdisc::place(at, !locked, true, |memory, locks| {
+                    Queueing::PfifoFast(Box::new(PfifoFast::place(memory, name, limit, locks)))
+                })
             }
+            config::Qdisc::Pfifo { limit } => Qdisc::place(at, false, limit >= 1, |_, _| {
+                Queueing::Pfifo(Pfifo::new(limit))
+            }),
             config::Qdisc::Noqueue => unreachable!("a device without a queue has no qdisc"),
         }
     }
@@ -415,7 +543,13 @@ impl HostBuilder<'_> {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
-                &Workload::Forward { from, to, size, pps, packets } => {
+                &Workload::Forward {
+                    from,
+                    to,
+                    size,
+                    pps,
+                    packets,
+                } => {
                     debug_assert!(flow < plan.flows.len());
                     let nic = k.nic(from).expect("checked in Plan::new");
                     nic.rx.set(Some(RxLoad {

@@ -14,7 +14,10 @@ impl World {
         for (index, host) in self.hosts.iter().enumerate() {
             found.append(&mut host.kernel.violations.borrow_mut());
             if let StopReason::Deadlock(who) = stop {
-                found.push(self.violation(Law::Deadlock, format!("contexts wait for ever: {}", who.join("; "))));
+                found.push(self.violation(
+                    Law::Deadlock,
+                    format!("contexts wait for ever: {}", who.join("; ")),
+                ));
             }
             if matches!(stop, StopReason::Quiescent | StopReason::Deadlock(_)) {
                 self.check_qdiscs(index, host, &mut found);
@@ -56,9 +59,15 @@ impl World {
                         "skb {skb} stays in qdisc {name} ({} queued) and no CPU is due to send it",
                         queued.len()
                     );
-                    let mut v = Violation { skb: Some(skb), ..self.violation(Law::PacketStuck, what) };
+                    let mut v = Violation {
+                        skb: Some(skb),
+                        ..self.violation(Law::PacketStuck, what)
+                    };
                     let born = host.kernel.skbs.born(first);
-                    v.cpu = Some(host.machine.first_cpu() + host.kernel.flow(host.kernel.skbs.flow(first).0).cpu);
+                    v.cpu = Some(
+                        host.machine.first_cpu()
+                            + host.kernel.flow(host.kernel.skbs.flow(first).0).cpu,
+                    );
                     if let Some((at, cpu, function)) = q.last_lost.get().filter(|l| l.0 >= born) {
                         v.time = at.ps();
                         v.cpu = Some(host.machine.first_cpu() + cpu);
@@ -70,8 +79,13 @@ impl World {
             if !q.adds_up(queued.len() as u64) {
                 found.push(self.violation(
                     Law::CounterMismatch,
-                    format!("qdisc {name}: enqueued {} is not dequeued {} + queued {} (qlen says {})",
-                        q.stats.enqueued.get(), q.stats.dequeued.get(), queued.len(), q.stats.qlen.get()),
+                    format!(
+                        "qdisc {name}: enqueued {} is not dequeued {} + queued {} (qlen says {})",
+                        q.stats.enqueued.get(),
+                        q.stats.dequeued.get(),
+                        queued.len(),
+                        q.stats.qlen.get()
+                    ),
                 ));
             }
         }
@@ -87,9 +101,15 @@ impl World {
             .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
         for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
             let owner = lock.stats.owner();
-            let what = format!("a lock is held by {owner:?} although nothing runs ({:?})", lock.word());
+            let what = format!(
+                "a lock is held by {owner:?} although nothing runs ({:?})",
+                lock.word()
+            );
             let cpu = owner.map(|c| host.machine.first_cpu() + c);
-            found.push(Violation { cpu, ..self.violation(Law::LockHeld, what) });
+            found.push(Violation {
+                cpu,
+                ..self.violation(Law::LockHeld, what)
+            });
         }
     }
 
@@ -97,10 +117,16 @@ impl World {
     fn check_skbs(&self, host: &Host, found: &mut Vec<Violation>) {
         let k = &host.kernel;
         let queued: usize = k.qdiscs.iter().map(|q| q.peek_all(host.cpu(0)).len()).sum();
-        let on_rings: usize = (0..k.devs.len()).filter_map(|d| k.nic(d)).map(|n| n.in_flight()).sum();
+        let on_rings: usize = (0..k.devs.len())
+            .filter_map(|d| k.nic(d))
+            .map(|n| n.in_flight())
+            .sum();
         let known = queued + on_rings + k.held.get() as usize;
         if k.skbs.in_use() as usize != known {
-            let what = format!("{} skbs are allocated, but only {known} are queued, on a ring or held by a sender", k.skbs.in_use());
+            let what = format!(
+                "{} skbs are allocated, but only {known} are queued, on a ring or held by a sender",
+                k.skbs.in_use()
+            );
             found.push(self.violation(Law::PacketLost, what));
         }
     }
@@ -109,14 +135,20 @@ impl World {
         for f in &host.kernel.flows {
             let (offered, sent, errors) = (f.offered.get(), f.sent.get(), f.errors.get());
             if offered != sent + errors {
-                let what = format!("flow {}: offered {offered} is not sent {sent} + errors {errors}", f.name);
+                let what = format!(
+                    "flow {}: offered {offered} is not sent {sent} + errors {errors}",
+                    f.name
+                );
                 found.push(self.violation(Law::CounterMismatch, what));
             }
         }
     }
 
     fn first_qdisc(&self, host: usize) -> usize {
-        self.hosts[..host].iter().map(|h| h.kernel.qdiscs.len()).sum()
+        self.hosts[..host]
+            .iter()
+            .map(|h| h.kernel.qdiscs.len())
+            .sum()
     }
 
     /// Contexts that spin although nothing can end it.
@@ -125,7 +157,11 @@ impl World {
         for host in &self.hosts {
             for (cpu, level, task) in host.machine.waiting() {
                 let function = Func::from_number(host.machine.function(cpu)).name();
-                let who = if level == Level::Task { &self.names.tasks[task as usize] } else { level.text() };
+                let who = if level == Level::Task {
+                    &self.names.tasks[task as usize]
+                } else {
+                    level.text()
+                };
                 lines.push(format!("{} CPU{cpu} {who} spins in {function}", host.name));
             }
         }
@@ -134,11 +170,18 @@ impl World {
 
     /// The function in which the CPU with most instructions is.
     pub(super) fn busiest_function(&self) -> String {
-        let busiest = self.hosts.iter().flat_map(|h| h.cpus.iter().map(move |&c| (h, c)));
+        let busiest = self
+            .hosts
+            .iter()
+            .flat_map(|h| h.cpus.iter().map(move |&c| (h, c)));
         busiest
             .max_by_key(|(h, c)| h.machine.reading(*c).instructions)
             .map_or_else(String::new, |(h, c)| {
-                format!("{} CPU{c} in {}", h.name, Func::from_number(h.machine.function(c)).name())
+                format!(
+                    "{} CPU{c} in {}",
+                    h.name,
+                    Func::from_number(h.machine.function(c)).name()
+                )
             })
     }
 }

@@ -59,7 +59,12 @@ impl World {
             for (i, (&(transfers, hitm), by_field)) in moves.iter().zip(fields).enumerate() {
                 if transfers > 0 {
                     let name = self.names.lines[first_line + i].name.clone();
-                    all.push(metrics::Line { name, transfers, hitm, hitm_by_field: by_field });
+                    all.push(metrics::Line {
+                        name,
+                        transfers,
+                        hitm,
+                        hitm_by_field: by_field,
+                    });
                 }
             }
             first_line += moves.len();
@@ -94,7 +99,10 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
         });
     }
     for q in &k.qdiscs {
-        let (name, kind) = names.next().and_then(|n| n.split_once(' ')).expect("a name a qdisc");
+        let (name, kind) = names
+            .next()
+            .and_then(|n| n.split_once(' '))
+            .expect("a name a qdisc");
         let s = &q.stats;
         m.qdiscs.push(metrics::Qdisc {
             name: name.to_owned(),
@@ -110,12 +118,24 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
             runs: s.runs.get(),
         });
         let locks = q.locks();
-        m.locks.extend(locks.iter().map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
+        m.locks.extend(
+            locks
+                .iter()
+                .map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])),
+        );
     }
-    let others = k.txqs.iter().map(|t| t.xmit_lock()).chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
-    m.locks.extend(others.map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
+    let others = k
+        .txqs
+        .iter()
+        .map(|t| t.xmit_lock())
+        .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
+    m.locks
+        .extend(others.map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
     for &cpu in &host.cpus {
-        m.cpus.push(read_cpu(format!("CPU{}", first_cpu + cpu), &host.machine.reading(cpu)));
+        m.cpus.push(read_cpu(
+            format!("CPU{}", first_cpu + cpu),
+            &host.machine.reading(cpu),
+        ));
     }
 }
 
@@ -149,15 +169,32 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
         less!(n, w, offered, sent, errors, bytes);
     }
     for (n, w) in now.devices.iter_mut().zip(&warm.devices) {
-        less!(n, w, tx_packets, tx_bytes, tx_dropped, rx_packets, rx_dropped);
+        less!(
+            n, w, tx_packets, tx_bytes, tx_dropped, rx_packets, rx_dropped
+        );
     }
     for (n, w) in now.qdiscs.iter_mut().zip(&warm.qdiscs) {
         less!(n, w, bytes, packets, dropped, requeues, bypassed, runs);
     }
     for (n, w) in now.cpus.iter_mut().zip(&warm.cpus) {
         less!(
-            n, w, task, softirq, hardirq, idle, spin, stall, instructions, llc_references, llc_misses, hitm,
-            branch_misses, context_switches, net_tx, net_rx, squeezed
+            n,
+            w,
+            task,
+            softirq,
+            hardirq,
+            idle,
+            spin,
+            stall,
+            instructions,
+            llc_references,
+            llc_misses,
+            hitm,
+            branch_misses,
+            context_switches,
+            net_tx,
+            net_rx,
+            squeezed
         );
     }
     for (n, w) in now.locks.iter_mut().zip(&warm.locks) {
@@ -169,7 +206,11 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
         if let Some(w) = warm_lines.get(n.name.as_str()) {
             less!(n, w, transfers, hitm);
             for (field, count) in &mut n.hitm_by_field {
-                *count -= w.hitm_by_field.iter().find(|(f, _)| f == field).map_or(0, |(_, c)| *c);
+                *count -= w
+                    .hitm_by_field
+                    .iter()
+                    .find(|(f, _)| f == field)
+                    .map_or(0, |(_, c)| *c);
             }
         }
     }

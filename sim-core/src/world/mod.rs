@@ -36,7 +36,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, trace: Mode::Off, fast_path: true, names: true }
+        Options {
+            seed: 0,
+            trace: Mode::Off,
+            fast_path: true,
+            names: true,
+        }
     }
 }
 
@@ -73,17 +78,28 @@ pub fn run(config: &Config, options: &Options) -> Outcome {
     let engine = &world.engine;
     engine.push(limit, Class::Drain, world.events.stop);
     if config.warmup > 0 {
-        engine.push(Instant::from_ps(config.warmup), Class::Device, world.events.warmup);
+        engine.push(
+            Instant::from_ps(config.warmup),
+            Class::Device,
+            world.events.warmup,
+        );
     }
     world.start();
     let stop = world.go(&mut tasks);
     let digest = engine.digest.text();
-    let end = if stop == StopReason::Quiescent { engine.last() } else { engine.now() };
+    let end = if stop == StopReason::Quiescent {
+        engine.last()
+    } else {
+        engine.now()
+    };
     world.hosts.iter().for_each(|h| h.machine.account_all());
     let mut metrics = world.collect(end.ps().saturating_sub(config.warmup.min(end.ps())));
     // The clock stands at the limit, but the window of a quiescent run ends with the last thing that happened.
     let after = engine.now().since(end).ps();
-    metrics.cpus.iter_mut().for_each(|c| c.idle = c.idle.saturating_sub(after));
+    metrics
+        .cpus
+        .iter_mut()
+        .for_each(|c| c.idle = c.idle.saturating_sub(after));
     let steps = engine.steps();
     // Checks look at words and the probe sends a packet; neither is part of the run.
     let kept = world.sink.is_on().then(|| world.sink.take());
@@ -99,7 +115,15 @@ pub fn run(config: &Config, options: &Options) -> Outcome {
         end: end.ps(),
         command: String::new(),
     });
-    Outcome { stop, end: end.ps(), steps, digest, violations, metrics, recording }
+    Outcome {
+        stop,
+        end: end.ps(),
+        steps,
+        digest,
+        violations,
+        metrics,
+        recording,
+    }
 }
 
 /// The futures of all contexts, in the order of their engine ids.
@@ -129,7 +153,9 @@ impl World {
     /// Runs until something says stop.
     fn go(&self, tasks: &mut [Task<'_>]) -> StopReason {
         let mut stop = None;
-        task::run(&self.engine, tasks, &mut |event| self.fire(event, &mut stop));
+        task::run(&self.engine, tasks, &mut |event| {
+            self.fire(event, &mut stop)
+        });
         if self.engine.exhausted() {
             return StopReason::StepLimit(self.busiest_function());
         }
@@ -137,15 +163,27 @@ impl World {
             return StopReason::TraceFull;
         }
         let stop = stop.unwrap_or(StopReason::Quiescent);
-        let stuck = if stop == StopReason::Quiescent { self.spinning() } else { Vec::new() };
-        if stuck.is_empty() { stop } else { StopReason::Deadlock(stuck) }
+        let stuck = if stop == StopReason::Quiescent {
+            self.spinning()
+        } else {
+            Vec::new()
+        };
+        if stuck.is_empty() {
+            stop
+        } else {
+            StopReason::Deadlock(stuck)
+        }
     }
 
     fn fire(&self, event: Event, stop: &mut Option<StopReason>) -> Flow {
         let id = event.id;
         if id == self.events.stop {
             // Nothing else was pending: it had come to rest before.
-            *stop = Some(if self.engine.pending() == 0 { StopReason::Quiescent } else { StopReason::Deadline });
+            *stop = Some(if self.engine.pending() == 0 {
+                StopReason::Quiescent
+            } else {
+                StopReason::Deadline
+            });
             return Flow::Stop;
         }
         if id == self.events.warmup {
@@ -186,14 +224,21 @@ impl World {
     /// For a stuck packet: sends one more through the same device and sees whether both come out.
     fn probe(&self, violations: &mut [Violation], tasks: &mut [Task<'_>]) {
         for v in violations.iter_mut().filter(|v| v.law == Law::PacketStuck) {
-            let Some(host) = self.hosts.iter().find(|h| h.owns_cpu(v.cpu)) else { continue };
+            let Some(host) = self.hosts.iter().find(|h| h.owns_cpu(v.cpu)) else {
+                continue;
+            };
             let Some(probe) = host.probe else { continue };
             host.machine.first_start(probe);
             let limit = self.engine.now() + Span::from_ns(1_000_000);
             self.engine.push(limit, Class::Drain, self.events.stop);
             let stop = self.go(tasks);
             let cpu = host.cpu(probe);
-            let queued: usize = host.kernel.qdiscs.iter().map(|q| q.peek_all(cpu).len()).sum();
+            let queued: usize = host
+                .kernel
+                .qdiscs
+                .iter()
+                .map(|q| q.peek_all(cpu).len())
+                .sum();
             v.freed_by_next = Some(stop == StopReason::Quiescent && queued == 0);
             return;
         }

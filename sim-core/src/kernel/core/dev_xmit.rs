@@ -8,7 +8,8 @@ use crate::kernel::netdev::{
     Driver, ENETDOWN, NET_XMIT_DROP, NET_XMIT_SUCCESS, NETDEV_TX_BUSY, dev_xmit_complete,
 };
 use crate::kernel::sched::generic::{
-    enqueue_result, is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued, sch_direct_xmit,
+    enqueue_result, is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued,
+    sch_direct_xmit,
 };
 use crate::kernel::sched::lockless;
 use crate::kernel::sched::qdisc::{Qdisc, Queueing, state};
@@ -33,13 +34,21 @@ pub async fn dev_queue_xmit(cpu: Cpu<'_>, dev: usize, queue_mapping: usize, skb:
     });
     // qdisc_pkt_len_init, tx queue choice, mac_header.
     let writes = line::L0 | line::L1 | line::L2;
-    cpu.touch([k.skbs.struct_lines(skb, line::L3, writes), k.skbs.head_lines(skb, line::SHINFO, 0)]).await;
+    cpu.touch([
+        k.skbs.struct_lines(skb, line::L3, writes),
+        k.skbs.head_lines(skb, line::SHINFO, 0),
+    ])
+    .await;
     cpu.load(txq.qdisc_word).await;
     let rc = match qdisc {
         Some(q) => {
             let _span = cpu.enter(Func::DevXmitSkb);
             cpu.load(q.enqueue).await;
-            if q.nolock { lockless::xmit(cpu, q, skb).await } else { dev_xmit_skb_locked(cpu, q, skb).await }
+            if q.nolock {
+                lockless::xmit(cpu, q, skb).await
+            } else {
+                dev_xmit_skb_locked(cpu, q, skb).await
+            }
         }
         None => xmit_noqueue(cpu, dev, number, skb).await,
     };
@@ -83,7 +92,8 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
             let n = cpu.load(q.qlen).await;
             cpu.store(q.qlen, n + 1).await;
             let backlog = cpu.load(q.qstats).await;
-            cpu.store(q.qstats, backlog + u64::from(cpu.k.skbs.len(skb))).await;
+            cpu.store(q.qstats, backlog + u64::from(cpu.k.skbs.len(skb)))
+                .await;
         } else {
             refused = Some(Reason::QdiscDrop);
         }
@@ -95,7 +105,11 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
             qdisc_run_dequeued(cpu, q).await;
             locked_run_end(cpu, q).await;
         }
-        if queued { NET_XMIT_SUCCESS } else { NET_XMIT_DROP }
+        if queued {
+            NET_XMIT_SUCCESS
+        } else {
+            NET_XMIT_DROP
+        }
     };
     q.root_lock.unlock(cpu).await;
     if refused.is_some() {
@@ -111,7 +125,11 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
 async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 {
     let txq = cpu.k.txq(number);
     cpu.spend(Cost::ValidateXmit);
-    cpu.touch([cpu.k.skbs.struct_lines(skb, line::L1 | line::L2 | line::L3, line::L0)]).await;
+    cpu.touch([cpu
+        .k
+        .skbs
+        .struct_lines(skb, line::L1 | line::L2 | line::L3, line::L0)])
+        .await;
     txq.hard_tx_lock(cpu).await;
     let mut rc = NETDEV_TX_BUSY;
     if !txq.stopped(cpu).await {

@@ -8,7 +8,11 @@ use crate::kernel::{Cost, Cpu, Func};
 pub(crate) async fn dummy_xmit(cpu: Cpu<'_>, skb: Skb) -> i32 {
     let _span = cpu.enter(Func::DummyXmit);
     cpu.spend(Cost::DummyXmit);
-    cpu.touch([cpu.k.skbs.struct_lines(skb, line::L0 | line::L1 | line::L3, 0)]).await;
+    cpu.touch([cpu
+        .k
+        .skbs
+        .struct_lines(skb, line::L0 | line::L1 | line::L3, 0)])
+        .await;
     // dev_lstats_add
     cpu.this_cpu_op();
     cpu.k.skbs.put(cpu, skb).await;

@@ -9,7 +9,7 @@
 use crate::engine::time::{Instant, Span};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, NETDEV_TX_BUSY, TxQueue};
 use crate::kernel::skb::{Packet, Skb, line};
-use crate::kernel::softirq::{NET_RX, __netif_schedule, raise_softirq};
+use crate::kernel::softirq::{__netif_schedule, NET_RX, raise_softirq};
 use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::Footprint;
 use crate::machine::memory::{LineId, Placement};
@@ -75,7 +75,14 @@ pub struct RxLoad {
 }
 
 impl Nic {
-    pub(crate) fn place(memory: &mut Placement, name: &str, tx_ring: u32, rx_ring: u32, rate: u64, irq_cpu: u16) -> Nic {
+    pub(crate) fn place(
+        memory: &mut Placement,
+        name: &str,
+        tx_ring: u32,
+        rx_ring: u32,
+        rate: u64,
+        irq_cpu: u16,
+    ) -> Nic {
         Nic {
             tx_ring,
             rx_ring,
@@ -138,7 +145,12 @@ impl Nic {
 }
 
 /// Queues the device event at which NIC `dev` interrupts, if it has a reason to and NAPI is idle.
-pub(crate) fn arm_irq(k: &crate::kernel::Kernel, m: &crate::machine::Machine, dev: usize, nic: &Nic) {
+pub(crate) fn arm_irq(
+    k: &crate::kernel::Kernel,
+    m: &crate::machine::Machine,
+    dev: usize,
+    nic: &Nic,
+) {
     if nic.napi_scheduled.get() || nic.irq_armed.get() {
         return;
     }
@@ -186,13 +198,20 @@ pub(crate) async fn xmit(cpu: Cpu<'_>, nic: &Nic, txq: &TxQueue, skb: Skb, more:
     let at = nic.tx_next.get();
     nic.tx_next.set((at + 1) % nic.tx_ring);
     cpu.touch([
-        cpu.k.skbs.struct_lines(skb, line::L1 | line::L2 | line::L3, 0),
+        cpu.k
+            .skbs
+            .struct_lines(skb, line::L1 | line::L2 | line::L3, 0),
         cpu.k.skbs.head_lines(skb, line::SHINFO, 0),
-        Footprint { base: nic.tx_lines.nth(at / PER_LINE), reads: 0, writes: 1 },
+        Footprint {
+            base: nic.tx_lines.nth(at / PER_LINE),
+            reads: 0,
+            writes: 1,
+        },
     ])
     .await;
     cpu.k.bump(&nic.posted, 1);
-    let wire = Span::from_ps((u64::from(cpu.k.skbs.len(skb)).max(60) + WIRE_OVERHEAD) * nic.ps_per_byte);
+    let wire =
+        Span::from_ps((u64::from(cpu.k.skbs.len(skb)).max(60) + WIRE_OVERHEAD) * nic.ps_per_byte);
     let leaves = nic.wire_free.get().max(cpu.now()) + wire;
     nic.wire_free.set(leaves);
     nic.in_flight.borrow_mut().push_back((skb, leaves));
@@ -239,18 +258,28 @@ async fn clean_tx(cpu: Cpu<'_>, dev: usize, nic: &Nic) -> bool {
     let _span = cpu.enter(Func::NicCleanTx);
     let mut n = 0;
     while n < WEIGHT {
-        let due = nic.in_flight.borrow().front().is_some_and(|&(_, at)| at <= cpu.now());
+        let due = nic
+            .in_flight
+            .borrow()
+            .front()
+            .is_some_and(|&(_, at)| at <= cpu.now());
         if !due {
             break;
         }
-        let (skb, _) = nic.in_flight.borrow_mut().pop_front().expect("looked at above");
+        let (skb, _) = nic
+            .in_flight
+            .borrow_mut()
+            .pop_front()
+            .expect("looked at above");
         cpu.spend(Cost::NicClean);
         cpu.k.bump(&nic.completed, 1);
         cpu.k.skbs.put(cpu, skb).await;
         n += 1;
     }
     let txq = cpu.k.txq(cpu.k.dev(dev).txqs.start);
-    if n > 0 && nic.in_flight() < nic.tx_ring as usize && txq.frozen_or_stopped(cpu).await
+    if n > 0
+        && nic.in_flight() < nic.tx_ring as usize
+        && txq.frozen_or_stopped(cpu).await
         && txq.test_and_clear_stopped(cpu).await
         && let Some(q) = txq.qdisc
     {
@@ -272,7 +301,12 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic) {
         cpu.machine().dma_write(descriptor);
     }
     cpu.spend(Cost::NicRx);
-    let packet = Packet { flow: load.flow, number, len: load.len, priority: 0 };
+    let packet = Packet {
+        flow: load.flow,
+        number,
+        len: load.len,
+        priority: 0,
+    };
     let Some(skb) = k.skbs.alloc(cpu, packet).await else {
         k.bump(&nic.rx_dropped, 1);
         return;
@@ -284,7 +318,15 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic) {
     // The packet's first line was written by DMA.
     let headers = k.skbs.head_lines(skb, line::HEADERS, 0);
     cpu.machine().dma_write(headers.base);
-    cpu.touch([headers, Footprint { base: descriptor, reads: 1, writes: 0 }]).await;
+    cpu.touch([
+        headers,
+        Footprint {
+            base: descriptor,
+            reads: 1,
+            writes: 0,
+        },
+    ])
+    .await;
     let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, load.to).await;
     k.note_result(load.flow, rc, load.len);
 }

@@ -35,7 +35,10 @@ impl McsNodes {
             }
             first
         };
-        McsNodes { next: words("next", 0), locked: words("locked", 8) }
+        McsNodes {
+            next: words("next", 0),
+            locked: words("locked", 8),
+        }
     }
 }
 
@@ -50,7 +53,10 @@ pub struct QSpinLock {
 impl QSpinLock {
     /// A lock in `word`, number `number` in the trace's lock names.
     pub fn new(word: Word, number: u32) -> QSpinLock {
-        QSpinLock { word, stats: LockStats::new(number) }
+        QSpinLock {
+            word,
+            stats: LockStats::new(number),
+        }
     }
 
     /// The lock word.
@@ -62,7 +68,13 @@ impl QSpinLock {
     pub async fn lock(&self, cpu: Cpu<'_>) {
         cpu.spend(Cost::SpinLock);
         let asked = cpu.now();
-        let old = cpu.rmw(self.word, Rmw::CmpXchg { expect: 0, new: 1 }, Order::Acquire).await;
+        let old = cpu
+            .rmw(
+                self.word,
+                Rmw::CmpXchg { expect: 0, new: 1 },
+                Order::Acquire,
+            )
+            .await;
         if old != 0 {
             self.slowpath(cpu, old).await;
         }
@@ -74,7 +86,14 @@ impl QSpinLock {
         cpu.spend(Cost::SpinTrylock);
         let asked = cpu.now();
         let free = cpu.load_exposed(self.word).await == 0
-            && cpu.rmw(self.word, Rmw::CmpXchg { expect: 0, new: 1 }, Order::Acquire).await == 0;
+            && cpu
+                .rmw(
+                    self.word,
+                    Rmw::CmpXchg { expect: 0, new: 1 },
+                    Order::Acquire,
+                )
+                .await
+                == 0;
         if free {
             self.stats.took(cpu, asked, false);
         } else {
@@ -105,7 +124,16 @@ impl QSpinLock {
         }
         if val & !LOCKED == 0 {
             // Nobody waits: become the pending CPU and spin on the word itself.
-            let old = cpu.rmw(self.word, Rmw::Mask { clear: 0, set: PENDING_SET }, Order::Acquire).await;
+            let old = cpu
+                .rmw(
+                    self.word,
+                    Rmw::Mask {
+                        clear: 0,
+                        set: PENDING_SET,
+                    },
+                    Order::Acquire,
+                )
+                .await;
             if old & !LOCKED == 0 {
                 if old & LOCKED != 0 {
                     cpu.wait_until(self.word, |v| v & LOCKED == 0).await;
@@ -129,22 +157,51 @@ impl QSpinLock {
         cpu.store(locked, 0).await;
         cpu.store(next, 0).await;
         let now_free = cpu.load_exposed(self.word).await == 0
-            && cpu.rmw(self.word, Rmw::CmpXchg { expect: 0, new: 1 }, Order::Acquire).await == 0;
+            && cpu
+                .rmw(
+                    self.word,
+                    Rmw::CmpXchg { expect: 0, new: 1 },
+                    Order::Acquire,
+                )
+                .await
+                == 0;
         if now_free {
             return;
         }
         // The node must be there before others can see it in the tail.
         cpu.smp_wmb().await;
-        let old = cpu.rmw(self.word, Rmw::Mask { clear: TAIL, set: me }, Order::Relaxed).await & TAIL;
+        let old = cpu
+            .rmw(
+                self.word,
+                Rmw::Mask {
+                    clear: TAIL,
+                    set: me,
+                },
+                Order::Relaxed,
+            )
+            .await
+            & TAIL;
         if old != 0 {
             let prev = cpu.k.mcs((old >> 18) as u16 - 1);
             cpu.store(prev.next.nth((old >> 16) as u32 & 3), me).await;
             cpu.wait_until(locked, |v| v == 1).await;
         }
         // Head of the queue: wait for owner and pending to go.
-        let val = cpu.wait_until(self.word, |v| v & (LOCKED | PENDING) == 0).await;
+        let val = cpu
+            .wait_until(self.word, |v| v & (LOCKED | PENDING) == 0)
+            .await;
         if val & TAIL == me
-            && cpu.rmw(self.word, Rmw::CmpXchg { expect: val, new: 1 }, Order::Relaxed).await == val
+            && cpu
+                .rmw(
+                    self.word,
+                    Rmw::CmpXchg {
+                        expect: val,
+                        new: 1,
+                    },
+                    Order::Relaxed,
+                )
+                .await
+                == val
         {
             return;
         }
@@ -154,6 +211,7 @@ impl QSpinLock {
             heir = cpu.wait_until(next, |v| v != 0).await;
         }
         let heir_nodes = cpu.k.mcs((heir >> 18) as u16 - 1);
-        cpu.store_release(heir_nodes.locked.nth((heir >> 16) as u32 & 3), u64::MAX, 1).await;
+        cpu.store_release(heir_nodes.locked.nth((heir >> 16) as u32 & 3), u64::MAX, 1)
+            .await;
     }
 }

@@ -26,7 +26,10 @@ fn tail(word: u64) -> u64 {
 impl TicketLock {
     /// A lock in `word`, number `number` in the trace's lock names.
     pub fn new(word: Word, number: u32) -> TicketLock {
-        TicketLock { word, stats: LockStats::new(number) }
+        TicketLock {
+            word,
+            stats: LockStats::new(number),
+        }
     }
 
     /// `spin_lock`: one `lock xadd`, then wait for the own ticket.
@@ -48,7 +51,17 @@ impl TicketLock {
         let asked = cpu.now();
         let seen = cpu.load_exposed(self.word).await;
         let free = seen & HEAD == tail(seen)
-            && cpu.rmw(self.word, Rmw::CmpXchg { expect: seen, new: seen + TAIL_ONE }, Order::Full).await == seen;
+            && cpu
+                .rmw(
+                    self.word,
+                    Rmw::CmpXchg {
+                        expect: seen,
+                        new: seen + TAIL_ONE,
+                    },
+                    Order::Full,
+                )
+                .await
+                == seen;
         if free {
             self.stats.took(cpu, asked, false);
         } else {

@@ -66,7 +66,9 @@ pub(crate) async fn qdisc_run_dequeued(cpu: Cpu<'_>, q: &Qdisc) {
 
 /// `qdisc_restart`: one packet; false if there was none or the device would not take it.
 async fn qdisc_restart(cpu: Cpu<'_>, q: &Qdisc) -> bool {
-    let Some((skb, validate)) = dequeue_skb(cpu, q).await else { return false };
+    let Some((skb, validate)) = dequeue_skb(cpu, q).await else {
+        return false;
+    };
     cpu.spend(Cost::QdiscRunPacket);
     sch_direct_xmit(cpu, q, skb, validate).await
 }
@@ -83,7 +85,11 @@ async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<(Skb, bool)> {
             q.root_lock.lock(cpu).await;
         }
         let stopped = txq.frozen_or_stopped(cpu).await;
-        let skb = if stopped { None } else { q.pop_requeued(cpu).await };
+        let skb = if stopped {
+            None
+        } else {
+            q.pop_requeued(cpu).await
+        };
         if stopped {
             lockless::maybe_clear_missed(cpu, q).await;
         }
@@ -108,7 +114,11 @@ async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<(Skb, bool)> {
         let n = cpu.load(q.qlen).await;
         cpu.store(q.qlen, n.wrapping_sub(1)).await;
         let backlog = cpu.load(q.qstats).await;
-        cpu.store(q.qstats, backlog.wrapping_sub(u64::from(cpu.k.skbs.len(skb)))).await;
+        cpu.store(
+            q.qstats,
+            backlog.wrapping_sub(u64::from(cpu.k.skbs.len(skb))),
+        )
+        .await;
         let sent = cpu.load(q.bstats).await;
         cpu.store(q.bstats, sent + 1).await;
     }

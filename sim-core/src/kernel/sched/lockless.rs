@@ -17,11 +17,17 @@ use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::Rmw;
 
 fn set(bits: u64) -> Rmw {
-    Rmw::Mask { clear: 0, set: bits }
+    Rmw::Mask {
+        clear: 0,
+        set: bits,
+    }
 }
 
 fn clear(bits: u64) -> Rmw {
-    Rmw::Mask { clear: bits, set: 0 }
+    Rmw::Mask {
+        clear: bits,
+        set: 0,
+    }
 }
 
 /// The built-in variant in force; a user's counts as `v0` where it says nothing.
@@ -37,14 +43,20 @@ async fn test_and_set_bit(cpu: Cpu<'_>, q: &Qdisc, bit: u64) -> bool {
     if cpu.k.config.tas_bit_early_return && cpu.load(q.state).await & bit != 0 {
         return true;
     }
-    cpu.rmw(q.state, set(bit), crate::machine::Order::Full).await & bit != 0
+    cpu.rmw(q.state, set(bit), crate::machine::Order::Full)
+        .await
+        & bit
+        != 0
 }
 
 /// The seqlock is ours: what the variant writes before it starts.
 async fn begin_owned(cpu: Cpu<'_>, q: &Qdisc) {
     let v = variant(cpu);
     // The RFC (and with it sets 2 and 3) no longer clears the hint here.
-    if matches!(v, V::V0 | V::V0b | V::V1 | V::V2 | V::V3 | V::V3NoStoppedFix) {
+    if matches!(
+        v,
+        V::V0 | V::V0b | V::V1 | V::V2 | V::V3 | V::V3NoStoppedFix
+    ) {
         cpu.store(q.empty, 0).await;
     }
     if has_seqcount(v) {
@@ -69,7 +81,8 @@ pub(crate) async fn qdisc_run_begin(cpu: Cpu<'_>, q: &Qdisc) -> bool {
         Lockless::Builtin(v) => run_begin_builtin(cpu, q, *v).await,
     };
     if !mine {
-        q.last_lost.set(Some((cpu.now(), cpu.id(), Func::QdiscRunBegin)));
+        q.last_lost
+            .set(Some((cpu.now(), cpu.id(), Func::QdiscRunBegin)));
     }
     mine
 }
@@ -233,7 +246,10 @@ async fn nolock_is_empty(cpu: Cpu<'_>, q: &Qdisc) -> bool {
 pub(crate) async fn qdisc_run(cpu: Cpu<'_>, q: &Qdisc) {
     if qdisc_run_begin(cpu, q).await {
         // v5.0 to v5.12: a deactivated qdisc is not run.
-        let tests = matches!(variant(cpu), V::V0 | V::V0b | V::V1 | V::V2 | V::RfcBypass | V::Set2 | V::Set3);
+        let tests = matches!(
+            variant(cpu),
+            V::V0 | V::V0b | V::V1 | V::V2 | V::RfcBypass | V::Set2 | V::Set3
+        );
         if !tests || cpu.load(q.state).await & state::DEACTIVATED == 0 {
             qdisc_run_dequeued(cpu, q).await;
         }

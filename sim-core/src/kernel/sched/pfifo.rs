@@ -17,7 +17,10 @@ pub struct Pfifo {
 
 impl Pfifo {
     pub(crate) fn new(limit: u32) -> Pfifo {
-        Pfifo { limit, list: RefCell::default() }
+        Pfifo {
+            limit,
+            list: RefCell::default(),
+        }
     }
 
     /// `pfifo_enqueue`; the caller holds the root lock. False if full.
@@ -39,7 +42,8 @@ impl Pfifo {
         cpu.spend(Cost::QdiscDequeueHead);
         cpu.load(q.qlen).await;
         let skb = self.list.borrow_mut().pop_front()?;
-        cpu.touch([cpu.k.skbs.struct_lines(skb, line::L0, line::L0)]).await;
+        cpu.touch([cpu.k.skbs.struct_lines(skb, line::L0, line::L0)])
+            .await;
         Some(skb)
     }
 

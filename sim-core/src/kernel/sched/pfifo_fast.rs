@@ -23,7 +23,12 @@ pub struct PfifoFast {
 
 impl PfifoFast {
     /// Places three rings of `limit` packets each.
-    pub(crate) fn place(memory: &mut Placement, name: &str, limit: u32, locks: &mut Vec<String>) -> PfifoFast {
+    pub(crate) fn place(
+        memory: &mut Placement,
+        name: &str,
+        limit: u32,
+        locks: &mut Vec<String>,
+    ) -> PfifoFast {
         let rings = std::array::from_fn(|band| {
             let ring = format!("{name} band {band}");
             locks.push(format!("{ring} producer_lock"));
@@ -42,7 +47,9 @@ impl PfifoFast {
         let _span = cpu.enter(Func::PfifoFastEnqueue);
         cpu.spend(Cost::PfifoFastEnqueue);
         let band = PRIO2BAND[(cpu.k.skbs.priority(skb) & 15) as usize];
-        let queued = self.rings[band].produce(cpu, skb, || q.note_enqueue(cpu, skb)).await;
+        let queued = self.rings[band]
+            .produce(cpu, skb, || q.note_enqueue(cpu, skb))
+            .await;
         if q.nolock {
             // this_cpu_inc(qlen), this_cpu_add(backlog); or drops++.
             cpu.this_cpu_op();

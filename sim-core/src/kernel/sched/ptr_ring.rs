@@ -3,9 +3,9 @@
 //! Follows Linux 5.11 `include/linux/ptr_ring.h`. Consumed slots are given back to producers in
 //! batches of up to 16, so the ring can look full up to 15 entries early.
 
+use crate::kernel::Cpu;
 use crate::kernel::locking::QSpinLock;
 use crate::kernel::skb::Skb;
-use crate::kernel::Cpu;
 use crate::machine::memory::{Placement, Word};
 
 /// Slots in a line.
@@ -39,7 +39,12 @@ impl PtrRing {
         let slots: Vec<Word> = (0..size)
             .map(|i| {
                 let at = (i % SLOTS_PER_LINE * 8) as u16;
-                memory.word(lines.nth(i / SLOTS_PER_LINE), at, &format!("{name} queue[{i}]"), 0)
+                memory.word(
+                    lines.nth(i / SLOTS_PER_LINE),
+                    at,
+                    &format!("{name} queue[{i}]"),
+                    0,
+                )
             })
             .collect();
         // 16 unless that is more than half of the ring (`__ptr_ring_set_size`).
@@ -73,7 +78,11 @@ impl PtrRing {
             cpu.smp_wmb().await;
             queued();
             cpu.store(slot, u64::from(skb.0) + 1).await;
-            cpu.store(self.producer, u64::from(if at + 1 == self.size { 0 } else { at + 1 })).await;
+            cpu.store(
+                self.producer,
+                u64::from(if at + 1 == self.size { 0 } else { at + 1 }),
+            )
+            .await;
         }
         self.producer_lock.unlock(cpu).await;
         free

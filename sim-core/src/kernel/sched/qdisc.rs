@@ -2,13 +2,13 @@
 
 use super::pfifo::Pfifo;
 use super::pfifo_fast::PfifoFast;
+use crate::engine::time::Instant;
 use crate::kernel::locking::QSpinLock;
 use crate::kernel::skb::Skb;
 use crate::kernel::{Cpu, Func};
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
 use crate::trace::Kind;
-use crate::engine::time::Instant;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
@@ -166,7 +166,14 @@ impl Qdisc {
         can_bypass: bool,
         make: impl FnOnce(&mut Placement, &mut Vec<String>) -> Queueing,
     ) -> Qdisc {
-        let QdiscPlace { memory, layouts, name, number, txq, locks } = at;
+        let QdiscPlace {
+            memory,
+            layouts,
+            name,
+            number,
+            txq,
+            locks,
+        } = at;
         let placed = memory.object(&format!("Qdisc {name}"), layouts.get("Qdisc", layout_5_11));
         let mut field = |f: &str| memory.field(&placed, f);
         let mut lock = |word: Word, what: &str| {
@@ -218,7 +225,11 @@ impl Qdisc {
     fn note_len(&self, cpu: Cpu<'_>, delta: u64, len: u32, kind: Kind, skb: Skb) {
         let s = &self.stats;
         s.qlen.set(s.qlen.get().wrapping_add(delta));
-        s.backlog.set(s.backlog.get().wrapping_add(delta.wrapping_mul(u64::from(len))));
+        s.backlog.set(
+            s.backlog
+                .get()
+                .wrapping_add(delta.wrapping_mul(u64::from(len))),
+        );
         cpu.record(kind, cpu.k.skbs.id(skb), self.number);
         cpu.record(Kind::QdiscLen, self.number, s.qlen.get() as u32);
     }

@@ -1,5 +1,7 @@
 //! Whole scenarios of the library: simulated packets a second of thread CPU time.
 
+// The timing harness is the one of the engine benchmarks.
+#[path = "../../sim-core/benches/common/mod.rs"]
 mod common;
 
 use common::{bench, goal, scaled};

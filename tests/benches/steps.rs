@@ -5,6 +5,8 @@
 //! lines with work between them, the lock's release, the private line again. The lock is a CLH
 //! queue: an exchange of the tail, a spin on the predecessor's word, a release store of the own.
 
+// The timing harness is the one of the engine benchmarks.
+#[path = "../../sim-core/benches/common/mod.rs"]
 mod common;
 
 use common::{Random, bench, goal, scaled};
