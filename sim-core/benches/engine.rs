@@ -50,14 +50,22 @@ impl Future for Park {
     type Output = ();
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+        if std::mem::replace(&mut self.0, true) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
 impl<'e> Process<'e> {
     #[inline(always)]
     fn hold(self, span: u64) -> Hold<'e> {
-        Hold { process: self, until: self.engine.now() + Span::from_ps(span), armed: false }
+        Hold {
+            process: self,
+            until: self.engine.now() + Span::from_ps(span),
+            armed: false,
+        }
     }
 
     #[inline(always)]
@@ -148,24 +156,30 @@ fn tandem(ops: u64) -> Option<f64> {
                 }
             }
         };
-        run(&engine, N + 1, |process| match stations.get(process.id as usize) {
-            Some(station) => Box::pin(async move {
-                loop {
-                    while station.queue.borrow().is_empty() {
-                        station.idle.set(true);
-                        Park(false).await;
+        run(&engine, N + 1, |process| {
+            match stations.get(process.id as usize) {
+                Some(station) => Box::pin(async move {
+                    loop {
+                        while station.queue.borrow().is_empty() {
+                            station.idle.set(true);
+                            Park(false).await;
+                        }
+                        process.hold(service.draw(random)).await;
+                        let born = station
+                            .queue
+                            .borrow_mut()
+                            .pop_front()
+                            .expect("it waited to be served");
+                        put(process, process.id + 1, born);
                     }
-                    process.hold(service.draw(random)).await;
-                    let born = station.queue.borrow_mut().pop_front().expect("it waited to be served");
-                    put(process, process.id + 1, born);
-                }
-            }),
-            None => Box::pin(async move {
-                loop {
-                    process.hold(arrival.draw(random)).await;
-                    put(process, 0, process.engine.now());
-                }
-            }),
+                }),
+                None => Box::pin(async move {
+                    loop {
+                        process.hold(arrival.draw(random)).await;
+                        put(process, 0, process.engine.now());
+                    }
+                }),
+            }
         })
     })
 }

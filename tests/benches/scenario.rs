@@ -13,7 +13,9 @@ use sim_core::world::{self, Options, Outcome};
 /// The scenario `name` with everything counted from its start, for `ms` simulated milliseconds.
 fn config(name: &str, ms: u64) -> Config {
     let registry = Registry::new();
-    let scenario = Loader::new(&registry).load_library(name).expect("a scenario of the library");
+    let scenario = Loader::new(&registry)
+        .load_library(name)
+        .expect("a scenario of the library");
     let mut config = scenario.config().clone();
     config.warmup = 0;
     config.stop = Stop::At(scaled(ms * 1_000_000_000));
@@ -34,9 +36,19 @@ fn transmitted(outcome: &Outcome) -> u64 {
 fn case(name: &str, config: &Config, trace: Mode, packets: fn(&Outcome) -> u64) -> Option<f64> {
     let mut per_packet = (0.0, 0.0);
     let ns = bench(name, || {
-        let outcome = world::run(config, &Options { seed: 1, trace, names: false, ..Options::default() });
+        let outcome = world::run(
+            config,
+            &Options {
+                seed: 1,
+                trace,
+                names: false,
+                ..Options::default()
+            },
+        );
         let n = packets(&outcome).max(1);
-        let kept = outcome.recording.map_or(0, |r| r.records.len() as u64 + r.dropped);
+        let kept = outcome
+            .recording
+            .map_or(0, |r| r.records.len() as u64 + r.dropped);
         per_packet = (outcome.steps as f64 / n as f64, kept as f64 / n as f64);
         (n, outcome.digest)
     })?;
@@ -48,7 +60,10 @@ fn case(name: &str, config: &Config, trace: Mode, packets: fn(&Outcome) -> u64) 
     );
     println!(", {:.2} M micro-steps/s", steps / ns * 1e3);
     if records > 0.0 {
-        println!("  {records:.1} records a packet, {} bytes a record", size_of::<Record>());
+        println!(
+            "  {records:.1} records a packet, {} bytes a record",
+            size_of::<Record>()
+        );
     }
     Some(1e6 / ns)
 }
@@ -61,5 +76,10 @@ fn main() {
     let forward = config("lockless-forward", 30);
     case("lockless-forward/off", &forward, Mode::Off, transmitted);
     case("lockless-forward/ring", &forward, ring, transmitted);
-    goal("offered k packets/s, lockless-qdisc, 4 threads, trace ring on", rate, 130.0, 250.0);
+    goal(
+        "offered k packets/s, lockless-qdisc, 4 threads, trace ring on",
+        rate,
+        130.0,
+        250.0,
+    );
 }

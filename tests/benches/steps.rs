@@ -61,7 +61,10 @@ impl Words {
 async fn critical(cpu: Cpu<'_>, words: Words, node: &mut u32, random: &Random) {
     let mine = words.nodes.nth(*node);
     cpu.store(mine, 1).await;
-    let swap = Rmw::Mask { clear: u64::MAX, set: u64::from(*node) };
+    let swap = Rmw::Mask {
+        clear: u64::MAX,
+        set: u64::from(*node),
+    };
     let before = cpu.rmw(words.tail, swap, Order::Full).await as u32;
     cpu.wait_until(words.nodes.nth(before), |v| v == 0).await;
     let n = cpu.load(words.shared).await;
@@ -99,9 +102,17 @@ async fn hardirq(cpu: Cpu<'_>) {
 /// The profile `kunpeng-920`, with 64 cores.
 fn profile() -> Profile {
     let registry = Registry::new();
-    let scenario = Loader::new(&registry).load_library("lockless-qdisc").expect("a scenario of the library");
+    let scenario = Loader::new(&registry)
+        .load_library("lockless-qdisc")
+        .expect("a scenario of the library");
     let mut profile = (*scenario.config().hosts[0].machine).clone();
-    profile.topology = TopologySpec { sockets: 1, dies: 4, clusters: 4, cores: 4, smt: 1 };
+    profile.topology = TopologySpec {
+        sockets: 1,
+        dies: 4,
+        clusters: 4,
+        cores: 4,
+        smt: 1,
+    };
     profile
 }
 
@@ -109,18 +120,40 @@ fn profile() -> Profile {
 fn run(profile: &Profile, cpus: u16, limit: u64, trace: Mode) -> (u64, String) {
     let contexts: Vec<CtxSpec> = (0..cpus)
         .flat_map(|cpu| {
-            [Level::Softirq, Level::Hardirq, Level::Task].map(|level| CtxSpec { cpu, level, task: 0 })
+            [Level::Softirq, Level::Hardirq, Level::Task].map(|level| CtxSpec {
+                cpu,
+                level,
+                task: 0,
+            })
         })
         .collect();
     let n = contexts.len() as u32;
     let mut memory = Placement::new(false);
     let words = Words::place(&mut memory, u32::from(cpus));
     let engine = Rc::new(Engine::new(contexts.len(), limit, true));
-    let names: Vec<String> = (0..profile.topology.cpus()).map(|c| format!("cpu{c}")).collect();
-    let schedule = Rc::new(RefCell::new(Timed::new(1, profile.get(Param::Jitter), &names)));
-    let place = Place { base: 0, starts: n, first_cpu: 0 };
+    let names: Vec<String> = (0..profile.topology.cpus())
+        .map(|c| format!("cpu{c}"))
+        .collect();
+    let schedule = Rc::new(RefCell::new(Timed::new(
+        1,
+        profile.get(Param::Jitter),
+        &names,
+    )));
+    let place = Place {
+        base: 0,
+        starts: n,
+        first_cpu: 0,
+    };
     let sink = Rc::new(Sink::new(trace));
-    let machine = Machine::new(profile, place, memory, &contexts, engine.clone(), sink.clone(), schedule);
+    let machine = Machine::new(
+        profile,
+        place,
+        memory,
+        &contexts,
+        engine.clone(),
+        sink.clone(),
+        schedule,
+    );
     let mut tasks: Vec<Task<'_>> = (0..n)
         .map(|ctx| -> Task<'_> {
             let cpu = machine.cpu(ctx);
@@ -132,8 +165,10 @@ fn run(profile: &Profile, cpus: u16, limit: u64, trace: Mode) -> (u64, String) {
         })
         .collect();
     for ctx in (CONTEXTS - 1..n).step_by(CONTEXTS as usize) {
-        let offset =
-            machine.start_offset(&format!("task{ctx}"), Span::from_ps(profile.get(Param::StartSpread)));
+        let offset = machine.start_offset(
+            &format!("task{ctx}"),
+            Span::from_ps(profile.get(Param::StartSpread)),
+        );
         machine.start_at(ctx, Instant::ZERO + offset);
     }
     let timer = 2 * n;
@@ -158,8 +193,9 @@ fn ideal(ops: u64) -> Option<f64> {
     bench("ideal-event", || {
         let random = Random::new(1);
         let digest = Digest::default();
-        let mut queue: BinaryHeap<Reverse<u128>> =
-            (0..64).map(|i| Reverse(u128::from(random.below(2000)) << 64 | i)).collect();
+        let mut queue: BinaryHeap<Reverse<u128>> = (0..64)
+            .map(|i| Reverse(u128::from(random.below(2000)) << 64 | i))
+            .collect();
         let mut chunk: Vec<Record> = Vec::with_capacity(64 * 1024 / size_of::<Record>());
         let n = scaled(ops);
         for i in 0..n {
@@ -171,7 +207,11 @@ fn ideal(ops: u64) -> Option<f64> {
             if chunk.len() == chunk.capacity() {
                 chunk.clear();
             }
-            chunk.push(Record { time, a: i as u32, ..Record::default() });
+            chunk.push(Record {
+                time,
+                a: i as u32,
+                ..Record::default()
+            });
             digest.step(time, i as u32 & 63, 0, i as u32, next);
         }
         (n, digest.text())
@@ -186,7 +226,9 @@ fn main() {
     let mut rates = Vec::new();
     for cpus in [1, 8, 64] {
         for (name, trace) in [("ring", ring), ("off", Mode::Off)] {
-            let ns = bench(&format!("path/{cpus}/{name}"), || run(&profile, cpus, scaled(4_000_000), trace));
+            let ns = bench(&format!("path/{cpus}/{name}"), || {
+                run(&profile, cpus, scaled(4_000_000), trace)
+            });
             if name == "ring" {
                 rates.push((cpus, ns.map(|ns| 1e3 / ns)));
                 ratios.push((cpus, ns.zip(ideal).map(|(ns, ideal)| ns / ideal)));
@@ -195,10 +237,24 @@ fn main() {
     }
     for (cpus, rate) in rates {
         // The floors: what a prototype with all these parts reached, untuned.
-        let (floor, aim) = if cpus == 1 { (31.0, 120.0) } else { (18.0, 40.0) };
-        goal(&format!("path, {cpus} CPUs, M micro-steps/s"), rate, floor, aim);
+        let (floor, aim) = if cpus == 1 {
+            (31.0, 120.0)
+        } else {
+            (18.0, 40.0)
+        };
+        goal(
+            &format!("path, {cpus} CPUs, M micro-steps/s"),
+            rate,
+            floor,
+            aim,
+        );
     }
     for (cpus, ratio) in ratios {
-        goal(&format!("path, {cpus} CPUs, against the ideal event"), ratio, 2.0, 1.0);
+        goal(
+            &format!("path, {cpus} CPUs, against the ideal event"),
+            ratio,
+            2.0,
+            1.0,
+        );
     }
 }

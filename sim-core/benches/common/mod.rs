@@ -51,7 +51,9 @@ impl Exponential {
     pub fn new(mean: u64) -> Exponential {
         let step = |a: u64| {
             let x = 1.0 / (2 * a + 1) as f64;
-            (0..40).rev().fold(0.0, |sum, k| sum * x * x + 2.0 * x / f64::from(2 * k + 1))
+            (0..40)
+                .rev()
+                .fold(0.0, |sum, k| sum * x * x + 2.0 * x / f64::from(2 * k + 1))
         };
         let mut sum = 0.0;
         let mut table = Vec::new();
@@ -71,7 +73,10 @@ impl Exponential {
 }
 
 fn variable<T: FromStr>(name: &str, default: T) -> T {
-    std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(default)
 }
 
 /// `n` scaled by `BENCH_SCALE`.
