@@ -134,26 +134,3 @@ fn more_lanes_than_rows() {
             .contains(" host1/CPU7 ctx_enter     ")
     );
 }
-
-/// Ten million records, for a look at the clock by hand: `cargo test -p tui -- --ignored --nocapture`.
-#[test]
-#[ignore = "needs a gigabyte; the bound above is what is relied on"]
-fn ten_million_records() {
-    let run = long(10_000_000 / 7);
-    let mut ui = Harness::open(&run);
-    for keys in [
-        "",
-        "++++",
-        "!",
-        "f",
-        "1",
-        "/kind:trylock⏎",
-        "x",
-        "jjj",
-        "3",
-        "4",
-    ] {
-        ui.press(keys);
-        ui.screen(120, 40);
-    }
-}

@@ -114,11 +114,11 @@ impl<O: Op> Future for Access<'_, O> {
     }
 }
 
-/// A plain load.
+/// A load. `EXPOSED`: the next step waits for its value (trylocks, spins), so nothing of a miss hides.
 #[derive(Clone, Copy)]
-pub struct Load(Word);
+pub struct Load<const EXPOSED: bool>(Word);
 
-impl Op for Load {
+impl<const EXPOSED: bool> Op for Load<EXPOSED> {
     type Value = u64;
     #[inline(always)]
     fn issue(&self, cpu: Cpu<'_>) -> Issued {
@@ -130,41 +130,12 @@ impl Op for Load {
                 data: grant.at,
             };
         }
-        cpu.missed(
-            self.0.0,
-            cpu.m.words[self.0.0 as usize].line,
-            grant,
-            cpu.m.costs.hide,
-        )
-    }
-    #[inline(always)]
-    fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
-        cpu.bind_load(self.0, data)
-    }
-}
-
-/// A load whose value the next step waits for: trylocks, spins.
-#[derive(Clone, Copy)]
-pub struct LoadExposed(Word);
-
-impl Op for LoadExposed {
-    type Value = u64;
-    #[inline(always)]
-    fn issue(&self, cpu: Cpu<'_>) -> Issued {
-        let line = cpu.m.line(self.0);
-        let grant = cpu.m.coherence.read(line, cpu.s.core, cpu.m.engine.now());
-        if grant.source == Source::Hit {
-            return Issued {
-                resume: grant.at,
-                data: grant.at,
-            };
-        }
-        cpu.missed(
-            self.0.0,
-            cpu.m.words[self.0.0 as usize].line,
-            grant,
-            Span::ZERO,
-        )
+        let hide = if EXPOSED {
+            Span::ZERO
+        } else {
+            cpu.m.costs.hide
+        };
+        cpu.missed(self.0.0, cpu.m.words[self.0.0 as usize].line, grant, hide)
     }
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
@@ -302,14 +273,14 @@ impl<'w> Cpu<'w> {
 
     /// A plain load; its miss hides under later work as far as the profile says.
     #[inline(always)]
-    pub fn load(self, word: Word) -> Access<'w, Load> {
-        self.access(Load(word))
+    pub fn load(self, word: Word) -> Access<'w, Load<false>> {
+        self.access(Load::<false>(word))
     }
 
     /// A load that the next step depends on (a trylock's, a test that branches): nothing hides it.
     #[inline(always)]
-    pub fn load_exposed(self, word: Word) -> Access<'w, LoadExposed> {
-        self.access(LoadExposed(word))
+    pub fn load_exposed(self, word: Word) -> Access<'w, Load<true>> {
+        self.access(Load::<true>(word))
     }
 
     /// A plain store.
@@ -773,7 +744,7 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u64> {
         let cpu = self.cpu;
-        let op = LoadExposed(self.word);
+        let op = Load::<true>(self.word);
         if self.at == At::Start {
             self.at = At::Issue;
             if !cpu.pass_work() {

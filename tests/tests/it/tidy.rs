@@ -244,8 +244,6 @@ fn nothing_unfinished_or_unsafe() {
     let mut unsafe_code = offenders(&files, &["unsafe "]);
     unsafe_code.retain(|line| !line.contains('"'));
     none(unsafe_code, "no unsafe anywhere");
-    // One test needs a gigabyte and is a look at the clock by hand.
-    files.retain(|(path, _)| path != "tui/tests/scale.rs");
     none(offenders(&files, &["#[ignore"]), "no test is left out");
 }
 
