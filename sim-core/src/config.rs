@@ -1,6 +1,7 @@
 //! What a world is built from: plain data, already checked. The `scenarios` crate makes it from a
 //! file; tests and examples make it by hand.
 
+use crate::frame::Tag;
 use crate::kernel::variant::Lockless;
 use crate::machine::cost::Profile;
 use crate::machine::layout::LayoutSet;
@@ -129,6 +130,19 @@ pub enum DeviceKind {
     Dummy,
     /// A NIC.
     Nic(Nic),
+    /// `net/8021q`: a VLAN on another device.
+    Vlan(Vlan),
+}
+
+/// A VLAN device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vlan {
+    /// Index of the device that it lies on (`real_dev`); it may be a VLAN itself.
+    pub on: usize,
+    /// Its tag.
+    pub tag: Tag,
+    /// `VLAN_FLAG_REORDER_HDR`. Off: the tag goes into the data when the header is built.
+    pub reorder_hdr: bool,
 }
 
 /// A NIC: its hardware, and what its driver is told.
@@ -243,6 +257,44 @@ pub enum Workload {
         /// Frames, or endless.
         packets: Option<u64>,
     },
+    /// The sending side of a netperf TCP_STREAM test.
+    Netperf(Netperf),
+    /// Its receiving side.
+    Netserver(Netserver),
+}
+
+/// netperf: sends as much as the connection takes.
+#[derive(Clone, Debug)]
+pub struct Netperf {
+    /// Index of the device that the route leads to.
+    pub dev: usize,
+    /// Logical CPU it runs on.
+    pub cpu: u16,
+    /// Number of the connection; one [`Netserver`] has the same.
+    pub conn: u16,
+    /// Bytes of one `send`.
+    pub message: u32,
+    /// `sk_sndbuf`, in bytes of truesize.
+    pub sndbuf: u32,
+    /// `tcp_limit_output_bytes` (TSQ): what one connection may have below TCP, in bytes of truesize.
+    pub limit_output: u32,
+    /// Bytes to send, or endless.
+    pub bytes: Option<u64>,
+}
+
+/// netserver: reads all that comes.
+#[derive(Clone, Debug)]
+pub struct Netserver {
+    /// Index of the device that its address belongs to.
+    pub dev: usize,
+    /// Logical CPU it runs on.
+    pub cpu: u16,
+    /// Number of the connection.
+    pub conn: u16,
+    /// Largest window it advertises, in bytes.
+    pub window: u32,
+    /// Bytes of one `recv`.
+    pub size: u32,
 }
 
 /// Settings of pktgen, named as in `/proc/net/pktgen`.

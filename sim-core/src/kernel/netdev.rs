@@ -219,15 +219,37 @@ pub enum Driver {
     Dummy,
     /// The plain NIC.
     Nic(super::drivers::nic::Nic),
+    /// A VLAN on another device.
+    Vlan(super::drivers::vlan::Vlan),
 }
 
 impl Driver {
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
-            Driver::Dummy => None,
+            Driver::Dummy | Driver::Vlan(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
         }
+    }
+}
+
+/// What the upper layers look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Caps {
+    /// Scatter-gather.
+    pub sg: bool,
+    /// Checksums.
+    pub csum: bool,
+    /// Segmentation, by somebody below TCP.
+    pub gso: bool,
+    /// Inserts VLAN tags.
+    pub vlan_tx: bool,
+}
+
+impl NetDevice {
+    /// What it can do.
+    pub fn caps(&self) -> Caps {
+        self.caps.get()
     }
 }
 
@@ -240,6 +262,8 @@ pub struct NetDevice {
     pub txqs: std::ops::Range<usize>,
     /// Its driver.
     pub driver: Driver,
+    /// What it can do.
+    pub(crate) caps: Cell<Caps>,
     /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
     pub(crate) events: u32,
     /// Packets and bytes sent, packets dropped outside a qdisc.

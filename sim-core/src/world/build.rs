@@ -10,6 +10,7 @@ use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
 use crate::kernel::drivers::nic::Nic;
+use crate::kernel::drivers::vlan::Vlan;
 use crate::kernel::locking::McsNodes;
 use crate::kernel::napi::{Napi, WEIGHT};
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
@@ -21,6 +22,7 @@ use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
+use crate::kernel::tcp::{self, MSS, Sock, TRUESIZE};
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
@@ -42,6 +44,10 @@ pub(super) enum Body {
     Ksoftirqd,
     Pktgen { workload: usize, flow: u32 },
     Paced(Paced),
+    /// netperf or netserver.
+    Netperf {
+        workload: usize,
+    },
 }
 
 /// One host of a running world.
@@ -55,6 +61,8 @@ pub(super) struct Host {
     pub probe: Option<u32>,
     pub start_spread: Span,
     pub lock_names: Vec<String>,
+    /// First flow of each workload.
+    pub flow_of: Vec<u32>,
     first_ctx: u32,
 }
 
@@ -96,6 +104,7 @@ struct Plan {
     contexts: Vec<CtxSpec>,
     bodies: Vec<Body>,
     flows: Vec<(String, u16)>,
+    flow_of: Vec<u32>,
     tasks: Vec<String>,
     probe: Option<u32>,
 }
@@ -119,6 +128,7 @@ impl World {
             .iter()
             .flat_map(|h| &h.devices)
             .map(device_events)
+            .chain(config.hosts.iter().map(sockets))
             .sum();
         let events = Events {
             starts: contexts,
@@ -135,6 +145,13 @@ impl World {
             sink: Rc::new(Sink::new(options.trace)),
         };
         let schedule = schedule(config, options.seed);
+        let windows = config.hosts.iter().flat_map(|h| &h.workloads);
+        let windows = windows
+            .filter_map(|w| match w {
+                Workload::Netserver(n) => Some((n.conn, n.window)),
+                _ => None,
+            })
+            .collect();
         let (mut hosts, mut events_of) = (Vec::new(), Vec::new());
         let (mut base, mut first_cpu, mut first_device) = (0, 0, events.devices);
         for (index, (host, plan)) in config.hosts.iter().zip(plans).enumerate() {
@@ -147,6 +164,7 @@ impl World {
             for (d, device) in host.devices.iter().enumerate() {
                 events_of.extend((0..device_events(device)).map(|e| (index, d, e)));
             }
+            events_of.extend((0..sockets(host)).map(|s| (index, TIMERS, s)));
             let prefix = if config.hosts.len() > 1 {
                 format!("{}/", host.name)
             } else {
@@ -159,9 +177,11 @@ impl World {
                 first_device,
                 names: &mut names,
                 named: options.names,
+                windows: &windows,
             };
             let built = builder.build(plan, &shared, schedule.clone());
-            first_device = builder.first_device;
+            built.kernel.timers.set(builder.first_device);
+            first_device = builder.first_device + sockets(host);
             first_cpu += built.machine.cpus() as u16;
             hosts.push(built);
         }
@@ -207,10 +227,21 @@ impl World {
     }
 }
 
+/// In the place of a device: a host's timers, one a socket.
+pub(super) const TIMERS: usize = usize::MAX;
+
+fn sockets(host: &config::Host) -> u32 {
+    let sockets = host
+        .workloads
+        .iter()
+        .filter(|w| matches!(w, Workload::Netperf(_) | Workload::Netserver(_)));
+    sockets.count() as u32
+}
+
 /// Engine ids that a device needs.
 fn device_events(d: &config::Device) -> u32 {
     match d.kind {
-        DeviceKind::Dummy => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
         DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32,
     }
 }
@@ -232,6 +263,7 @@ impl Plan {
             contexts: Vec::new(),
             bodies: Vec::new(),
             flows: Vec::new(),
+            flow_of: Vec::new(),
             tasks: std::mem::take(tasks),
             probe: None,
         };
@@ -239,6 +271,8 @@ impl Plan {
             match w {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
+                Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
+                Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
                 Workload::Forward { .. } => {}
             }
         }
@@ -258,6 +292,7 @@ impl Plan {
             );
         }
         for (index, w) in host.workloads.iter().enumerate() {
+            plan.flow_of.push(plan.flows.len() as u32);
             match w {
                 Workload::Pktgen(p) => {
                     for &cpu in &p.cpus {
@@ -303,6 +338,8 @@ impl Plan {
                     };
                     plan.flow(&host.devices[*from].name, nic.irq_cpus[0]);
                 }
+                Workload::Netperf(n) => plan.netperf(host, index, "netperf", n.dev, n.cpu),
+                Workload::Netserver(n) => plan.netperf(host, index, "netserver", n.dev, n.cpu),
             }
         }
         plan.add_probe(host);
@@ -312,10 +349,12 @@ impl Plan {
 
     /// A sender of one packet, asleep unless a packet is found stuck.
     fn add_probe(&mut self, host: &config::Host) {
-        let dev = host.workloads.first().map(|w| match w {
-            Workload::Pktgen(p) => p.dev,
-            Workload::Paced { dev, .. } => *dev,
-            Workload::Forward { to, .. } => *to,
+        let dev = host.workloads.first().and_then(|w| match w {
+            Workload::Pktgen(p) => Some(p.dev),
+            Workload::Paced { dev, .. } => Some(*dev),
+            Workload::Forward { to, .. } => Some(*to),
+            // The next segment is the probe.
+            Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
@@ -347,6 +386,12 @@ impl Plan {
         );
     }
 
+    fn netperf(&mut self, host: &config::Host, workload: usize, name: &str, dev: usize, cpu: u16) {
+        self.flow(&host.devices[dev].name, cpu);
+        let name = format!("{name}/{cpu}");
+        self.add(cpu, Level::Task, name, Body::Netperf { workload });
+    }
+
     fn flow(&mut self, dev: &str, cpu: u16) -> u32 {
         self.flows.push((format!("{dev}@{cpu}"), cpu));
         self.flows.len() as u32 - 1
@@ -369,10 +414,47 @@ impl Plan {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
+            Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
-        let in_use = queued.min(packets.unwrap_or(u64::MAX)) + 2 * self.contexts.len() as u64;
+        let sockets: u64 = host.workloads.iter().map(socket_room).sum();
+        let in_use =
+            queued.min(packets.unwrap_or(u64::MAX)) + sockets + 2 * self.contexts.len() as u64;
         let slabs = packets.map_or(16, |n| (n / 32 + 1).min(16));
         (in_use + self.cpus.len() as u64 * 32 * slabs) as u32
+    }
+}
+
+/// A netperf's or netserver's socket; `windows` are those that receivers advertise, by connection.
+fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::Spec> {
+    Some(match w {
+        Workload::Netperf(n) => tcp::Spec {
+            conn: n.conn,
+            dev: n.dev,
+            flow,
+            sndbuf: n.sndbuf,
+            limit_output: n.limit_output,
+            window: 0,
+            peer_window: windows.get(&n.conn).copied().unwrap_or(0),
+        },
+        Workload::Netserver(n) => tcp::Spec {
+            conn: n.conn,
+            dev: n.dev,
+            flow,
+            sndbuf: 0,
+            limit_output: 0,
+            window: n.window,
+            peer_window: 0,
+        },
+        _ => return None,
+    })
+}
+
+/// skbs that a socket may hold: each with the least payload, its clone, and the segments of a few.
+fn socket_room(w: &Workload) -> u64 {
+    match w {
+        Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (MSS + TRUESIZE)),
+        Workload::Netserver(n) => 256 + u64::from(n.window / MSS),
+        _ => 0,
     }
 }
 
@@ -381,7 +463,7 @@ fn queue_room(d: &config::Device) -> u64 {
         DeviceKind::Nic(nic) => {
             (u64::from(nic.tx_ring) + u64::from(nic.rx_ring)) * nic.irq_cpus.len() as u64
         }
-        DeviceKind::Dummy => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
     };
     let qdisc = match d.qdisc {
         config::Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
@@ -432,7 +514,7 @@ fn hardware(moderation: config::Moderation) -> Moderation {
 fn bql_limits(d: &config::Device, hz: u32) -> Option<dql::Limits> {
     match &d.kind {
         DeviceKind::Nic(nic) => nic.bql.map(|(min, max)| dql::Limits { min, max, hz }),
-        DeviceKind::Dummy => None,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) => None,
     }
 }
 
@@ -443,6 +525,7 @@ struct HostBuilder<'a> {
     first_device: u32,
     names: &'a mut Names,
     named: bool,
+    windows: &'a BTreeMap<u16, u32>,
 }
 
 impl HostBuilder<'_> {
@@ -480,6 +563,7 @@ impl HostBuilder<'_> {
             machine,
             kernel,
             bodies: plan.bodies,
+            flow_of: plan.flow_of,
             cpus: plan.cpus,
             probe: plan.probe,
             lock_names: locks,
@@ -518,6 +602,8 @@ impl HostBuilder<'_> {
                 .collect(),
             violations: RefCell::default(),
             napis: Vec::new(),
+            socks: Vec::new(),
+            timers: Cell::new(0),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -529,6 +615,13 @@ impl HostBuilder<'_> {
             self.device(&mut kernel, index, device, memory, locks);
         }
         self.rx_loads(&kernel, plan);
+        for (workload, w) in host.workloads.iter().enumerate() {
+            let flow = plan.flow_of[workload];
+            if let Some(spec) = socket(w, flow, self.windows) {
+                let index = kernel.socks.len() as u16;
+                kernel.socks.push(Sock::place(memory, locks, index, spec));
+            }
+        }
         kernel
     }
 
@@ -550,7 +643,7 @@ impl HostBuilder<'_> {
                 &self.host.layouts,
                 &name,
                 at,
-                d.kind == DeviceKind::Dummy,
+                matches!(d.kind, DeviceKind::Dummy | DeviceKind::Vlan(_)),
                 bql_limits(d, self.host.kernel.hz),
                 locks,
             );
@@ -563,6 +656,11 @@ impl HostBuilder<'_> {
         }
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
+            DeviceKind::Vlan(v) => Driver::Vlan(Vlan {
+                on: v.on,
+                tag: v.tag,
+                reorder_hdr: v.reorder_hdr,
+            }),
             DeviceKind::Nic(nic) => {
                 for v in 0..nic.irq_cpus.len() {
                     k.napis.push(Napi::place(memory, &d.name, index, v, WEIGHT));
@@ -583,6 +681,7 @@ impl HostBuilder<'_> {
             name: d.name.clone(),
             txqs: first..k.txqs.len(),
             driver,
+            caps: Cell::default(),
             events,
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
@@ -688,6 +787,7 @@ impl HostBuilder<'_> {
                     });
                     flow += 1;
                 }
+                Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,
             }
         }
     }

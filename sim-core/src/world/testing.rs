@@ -64,6 +64,8 @@ pub(crate) fn profile(arch: Arch) -> Profile {
         (ContextSwitch, 500_000),
         (JitterChunk, 1),
         (SmtGain, 1300),
+        (CopyByte, 250),
+        (Mlp, 2000),
     ] {
         p.set(param, value);
     }

@@ -187,8 +187,13 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     cpu.elapse(cpu.machine().costs.indirect_call);
     let (len, id) = (k.skbs.len(skb), k.skbs.id(skb));
     cpu.record(Kind::DevXmit, id, txq.number);
+    if let Driver::Vlan(vlan) = &device.driver {
+        // Counted by the device itself; order and latency are the lowest device's.
+        return drivers::vlan::xmit(cpu, vlan, txq.dev, skb).await;
+    }
     let seen = k.note_xmit(cpu, skb, txq.dev);
     let rc = match &device.driver {
+        Driver::Vlan(_) => unreachable!("handled above"),
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
         Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
     };

@@ -1,3 +1,4 @@
 //! `net/core`.
 
 pub mod dev_xmit;
+pub(crate) mod receive;

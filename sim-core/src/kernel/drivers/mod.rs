@@ -2,9 +2,11 @@
 
 pub mod dummy;
 pub mod nic;
+pub mod vlan;
 
 use super::napi::napi_schedule;
 use super::netdev::{Driver, TxQueue};
+use super::softirq::{TIMER, raise_softirq};
 use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
@@ -23,14 +25,16 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 64;
+pub const MAX_VECTORS: usize = 63;
+/// The local timer's interrupt.
+pub(crate) const TIMER_VECTOR: u32 = 63;
 
 /// The driver's poll of a NAPI instance; how many packets it took.
 pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     let dev = cpu.k.napis[napi].dev;
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
-        Driver::Dummy => unreachable!("dummy has no NAPI"),
+        Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
     }
 }
 
@@ -134,7 +138,11 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.spend(Cost::HardIrq);
-            napi_schedule(cpu, napi as usize).await;
+            if napi == TIMER_VECTOR {
+                raise_softirq(cpu, TIMER);
+            } else {
+                napi_schedule(cpu, napi as usize).await;
+            }
             cpu.settle().await;
         }
         cpu.finish(cpu.k.softnet(cpu.id()).is_pending());
