@@ -2,6 +2,7 @@
 //! file; tests and examples make it by hand.
 
 use crate::frame::Tag;
+use crate::kernel::features::{Features, VlanFeatures};
 use crate::kernel::variant::Lockless;
 use crate::machine::cost::Profile;
 use crate::machine::layout::LayoutSet;
@@ -81,6 +82,10 @@ pub struct Kernel {
     pub bql_mb: bool,
     /// The second look of drivers after they stopped a queue, with its barriers.
     pub stop_recheck: bool,
+    /// What VLAN devices promise for tagged frames, and with it whose feature rules hold.
+    pub vlan_features: VlanFeatures,
+    /// Up to 3.17: segmentation, checksums and tags are done in software under the transmit lock.
+    pub validate_in_lock: bool,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -96,6 +101,8 @@ impl Default for Kernel {
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
+            vlan_features: VlanFeatures::Modern,
+            validate_in_lock: false,
             costs: Vec::new(),
         }
     }
@@ -168,6 +175,12 @@ pub struct Nic {
     pub wake_thresh: u32,
     /// Bytes that each frame costs on the wire beside its own (preamble, FCS, gap).
     pub wire_overhead: u32,
+    /// `features`: what it can do.
+    pub features: Features,
+    /// `vlan_features`: what of it for a frame with one tag.
+    pub vlan_features: Features,
+    /// Tags that it parses when it segments or sums.
+    pub max_tags_offload: u8,
 }
 
 /// The drivers of NICs.
@@ -175,6 +188,8 @@ pub struct Nic {
 pub enum NicDriver {
     /// A plain NIC with priced steps: a ring each way, doorbell, NAPI.
     Plain,
+    /// `myri10ge`: TSO, checksums and LRO, descriptors written into the NIC.
+    Myri10ge,
 }
 
 /// Interrupt moderation of a NIC.

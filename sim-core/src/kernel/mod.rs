@@ -7,12 +7,15 @@ pub mod core;
 pub mod cost;
 pub mod dql;
 pub mod drivers;
+pub mod features;
 mod flow;
 pub(crate) mod forward;
 mod func;
 pub mod layouts;
+pub mod lro;
 pub mod locking;
 pub mod napi;
+pub mod offload;
 pub mod netdev;
 pub mod sched;
 pub mod skb;
@@ -54,6 +57,8 @@ pub enum Reason {
     TxQueueStopped,
     /// Nobody here has the frame's VLAN.
     OtherHost,
+    /// Its checksum is wrong.
+    TcpCsum,
     /// The stack below could not be handed it: no memory.
     NoMem,
 }
@@ -65,6 +70,7 @@ impl Reason {
         Reason::QdiscDeactivated,
         Reason::TxQueueStopped,
         Reason::OtherHost,
+        Reason::TcpCsum,
         Reason::NoMem,
     ];
 
@@ -75,6 +81,7 @@ impl Reason {
             Reason::QdiscDeactivated => "QDISC_DEACTIVATED",
             Reason::TxQueueStopped => "DEV_READY",
             Reason::OtherHost => "OTHERHOST",
+            Reason::TcpCsum => "TCP_CSUM",
             Reason::NoMem => "NOMEM",
         }
     }

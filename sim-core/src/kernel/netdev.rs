@@ -5,6 +5,7 @@
 
 use super::dql::{self, Bql};
 use super::locking::QSpinLock;
+use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
@@ -21,6 +22,8 @@ pub const NET_XMIT_DROP: i32 = 1;
 pub const NET_XMIT_CN: i32 = 2;
 /// `NETDEV_TX_BUSY`.
 pub const NETDEV_TX_BUSY: i32 = 0x10;
+/// `-ENOMEM`.
+pub const ENOMEM: i32 = -12;
 /// `-ENETDOWN`.
 pub const ENETDOWN: i32 = -100;
 
@@ -219,6 +222,8 @@ pub enum Driver {
     Dummy,
     /// The plain NIC.
     Nic(super::drivers::nic::Nic),
+    /// Myricom's.
+    Myri10ge(super::drivers::myri10ge::Myri10ge),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
 }
@@ -229,27 +234,15 @@ impl Driver {
         match self {
             Driver::Dummy | Driver::Vlan(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
+            Driver::Myri10ge(nic) => Some(&nic.port),
         }
     }
-}
-
-/// What the upper layers look at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Caps {
-    /// Scatter-gather.
-    pub sg: bool,
-    /// Checksums.
-    pub csum: bool,
-    /// Segmentation, by somebody below TCP.
-    pub gso: bool,
-    /// Inserts VLAN tags.
-    pub vlan_tx: bool,
 }
 
 impl NetDevice {
     /// What it can do.
     pub fn caps(&self) -> Caps {
-        self.caps.get()
+        self.offload.caps()
     }
 }
 
@@ -263,7 +256,7 @@ pub struct NetDevice {
     /// Its driver.
     pub driver: Driver,
     /// What it can do.
-    pub(crate) caps: Cell<Caps>,
+    pub offload: Offload,
     /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
     pub(crate) events: u32,
     /// Packets and bytes sent, packets dropped outside a qdisc.

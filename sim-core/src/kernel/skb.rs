@@ -195,6 +195,14 @@ impl Skbs {
     pub fn set_born(&self, skb: Skb, at: Instant) {
         self.slot(skb).born.set(at);
     }
+    /// Whether no device can have anything to do for it: one frame of complete bytes.
+    pub fn is_plain(&self, skb: Skb) -> bool {
+        let meta = self.meta(skb);
+        self.frame(skb).segs <= 1
+            && meta.vlan_tag.is_none()
+            && meta.ip_summed != IpSummed::Partial
+            && meta.nr_frags == 0
+    }
     /// `skb->sk` and `truesize`, if a socket waits for its freeing.
     pub fn owner(&self, skb: Skb) -> Option<(u16, u32)> {
         self.slot(skb).owner.get()

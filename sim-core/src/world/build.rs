@@ -9,11 +9,14 @@ use crate::frame::Frame;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
+use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::drivers::nic::Nic;
 use crate::kernel::drivers::vlan::Vlan;
 use crate::kernel::locking::McsNodes;
+use crate::kernel::lro::Lro;
 use crate::kernel::napi::{Napi, WEIGHT};
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::offload::{Offload, offloads};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::fq_codel::{self, FqCodel};
 use crate::kernel::sched::pfifo::Pfifo;
@@ -611,8 +614,9 @@ impl HostBuilder<'_> {
                 kernel.softnets[usize::from(c.cpu)].ksoftirqd.set(i as u32);
             }
         }
-        for (index, device) in host.devices.iter().enumerate() {
-            self.device(&mut kernel, index, device, memory, locks);
+        let offloads = offloads(host);
+        for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
+            self.device(&mut kernel, (index, offload), device, memory, locks);
         }
         self.rx_loads(&kernel, plan);
         for (workload, w) in host.workloads.iter().enumerate() {
@@ -628,7 +632,7 @@ impl HostBuilder<'_> {
     fn device(
         &mut self,
         k: &mut Kernel,
-        index: usize,
+        (index, offload): (usize, Offload),
         d: &config::Device,
         memory: &mut Placement,
         locks: &mut Vec<String>,
@@ -672,6 +676,12 @@ impl HostBuilder<'_> {
                         wake_thresh: nic.wake_thresh,
                         forward_to: Cell::new(None),
                     }),
+                    config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
+                        buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
+                        tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
+                        lro: Lro::new(LRO_MAX),
+                        port: port(memory, &d.name, nic),
+                    }),
                 }
             }
         };
@@ -681,7 +691,7 @@ impl HostBuilder<'_> {
             name: d.name.clone(),
             txqs: first..k.txqs.len(),
             driver,
-            caps: Cell::default(),
+            offload,
             events,
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),

@@ -10,6 +10,7 @@ use crate::engine::task::Task;
 use crate::engine::time::Instant;
 use crate::engine::{Class, StopReason};
 use crate::kernel::Cpu;
+use crate::kernel::features::Features;
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::machine::cost::{Arch, MemoryModel, Param, Profile, TopologySpec};
 use crate::machine::layout::LayoutSet;
@@ -95,6 +96,9 @@ impl Rig {
             stop_thresh: 1,
             wake_thresh: 1,
             wire_overhead: crate::machine::nic::ETHERNET_OVERHEAD,
+            features: Features::NONE,
+            vlan_features: Features::NONE,
+            max_tags_offload: 1,
         });
         let device = |name: &str, kind, qdisc| Device {
             name: name.into(),

@@ -2,3 +2,4 @@
 
 pub mod dev_xmit;
 pub(crate) mod receive;
+pub(crate) mod validate;

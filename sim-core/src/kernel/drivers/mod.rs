@@ -1,6 +1,7 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod myri10ge;
 pub mod nic;
 pub mod vlan;
 
@@ -34,6 +35,7 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     let dev = cpu.k.napis[napi].dev;
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
         Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
     }
 }
@@ -131,6 +133,17 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     }
 }
 
+/// The driver's interrupt handler of a NAPI instance's vector.
+async fn irq(cpu: Cpu<'_>, napi: usize) {
+    let dev = cpu.k.napis[napi].dev;
+    match &cpu.k.dev(dev).driver {
+        Driver::Myri10ge(nic) => myri10ge::intr(cpu, dev, nic, napi).await,
+        _ => {
+            napi_schedule(cpu, napi).await;
+        }
+    }
+}
+
 /// Body of a CPU's hard interrupt context: each vector schedules its NAPI instance.
 pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
     loop {
@@ -141,7 +154,7 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
             if napi == TIMER_VECTOR {
                 raise_softirq(cpu, TIMER);
             } else {
-                napi_schedule(cpu, napi as usize).await;
+                irq(cpu, napi as usize).await;
             }
             cpu.settle().await;
         }

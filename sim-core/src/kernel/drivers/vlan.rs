@@ -8,7 +8,7 @@ use crate::frame::{Tag, VLAN_HLEN};
 use crate::kernel::core::dev_xmit::dev_queue_xmit;
 use crate::kernel::netdev::{Driver, NET_XMIT_CN, NET_XMIT_SUCCESS};
 use crate::kernel::skb::{Skb, line};
-use crate::kernel::{Cost, Cpu, Func, Kernel};
+use crate::kernel::{Cost, Cpu, Func};
 
 /// State of one VLAN device.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Vlan {
 pub(crate) fn hard_header(cpu: Cpu<'_>, mut dev: usize, skb: Skb) {
     let skbs = &cpu.k.skbs;
     while let Driver::Vlan(vlan) = &cpu.k.dev(dev).driver {
-        if passthru(cpu.k, vlan) {
+        if cpu.k.dev(dev).offload.passthru {
             // The header ops are those of the device below.
             return;
         }
@@ -37,11 +37,6 @@ pub(crate) fn hard_header(cpu: Cpu<'_>, mut dev: usize, skb: Skb) {
         }
         dev = vlan.on;
     }
-}
-
-/// Whether the device below inserts this VLAN's tag, so that its header ops are used.
-fn passthru(k: &Kernel, vlan: &Vlan) -> bool {
-    k.dev(vlan.on).caps().vlan_tx
 }
 
 /// Each device down the stack pushes its tag outside those of the devices above it.

@@ -5,7 +5,7 @@ use super::sendmsg::payload;
 use super::{DELACK, MSS, Sock, TRUESIZE, line};
 use crate::frame::{L4, TcpHeader};
 use crate::kernel::skb::{Skb, line as skb_line};
-use crate::kernel::{Cost, Cpu, Func};
+use crate::kernel::{Cost, Cpu, Func, Reason};
 use crate::violation::{Law, Violation};
 
 /// `tcp_v4_rcv`: to the socket, or to its backlog while its owner has it.
@@ -16,6 +16,9 @@ pub(crate) async fn tcp_v4_rcv(cpu: Cpu<'_>, skb: Skb) {
     let L4::Tcp(tcp) = k.skbs.frame(skb).l4 else {
         return k.skbs.put(cpu, skb).await;
     };
+    if k.skbs.frame(skb).corrupt {
+        return k.drop_skb(cpu, skb, Reason::TcpCsum).await;
+    }
     let Some(sock) = k.socks.iter().find(|s| s.conn == tcp.conn) else {
         return k.skbs.put(cpu, skb).await;
     };
