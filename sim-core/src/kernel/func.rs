@@ -61,6 +61,7 @@ functions! {
     IpForward = "ip_forward",
     IpOutput = "ip_output",
     PacedSend = "paced_send",
+    TrainSend = "train_send",
     /// The name of none: outside any traced function.
     None = "-",
 }

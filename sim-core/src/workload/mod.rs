@@ -2,3 +2,4 @@
 
 pub(crate) mod paced;
 pub(crate) mod pktgen;
+pub(crate) mod train;

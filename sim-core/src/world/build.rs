@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::engine::schedule::{Schedule, Timed};
 use crate::engine::time::{Instant, Span};
 use crate::frame::Frame;
+use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
@@ -30,6 +31,7 @@ use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
 use crate::workload::paced::Paced;
+use crate::workload::train;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -40,8 +42,16 @@ pub(super) enum Body {
     Softirq,
     Hardirq,
     Ksoftirqd,
-    Pktgen { workload: usize, flow: u32 },
+    Pktgen {
+        workload: usize,
+        flow: u32,
+    },
     Paced(Paced),
+    Train {
+        workload: usize,
+        flow: u32,
+        ctx: u32,
+    },
 }
 
 /// One host of a running world.
@@ -239,6 +249,9 @@ impl Plan {
             match w {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
+                Workload::Train { cpu, .. } => {
+                    plan.cpus.insert(*cpu);
+                }
                 Workload::Forward { .. } => {}
             }
         }
@@ -297,6 +310,19 @@ impl Plan {
                         );
                     }
                 }
+                Workload::Train { dev, cpu, packets } => {
+                    let flow = plan.flows.len() as u32;
+                    for (n, priority) in train::pairs(packets) {
+                        let name = format!("{}@{cpu}/{n}p{priority}", host.devices[*dev].name);
+                        plan.flows.push((name, *cpu));
+                    }
+                    let body = Body::Train {
+                        workload: index,
+                        flow,
+                        ctx: plan.contexts.len() as u32,
+                    };
+                    plan.add(*cpu, Level::Task, format!("train/{cpu}"), body);
+                }
                 Workload::Forward { from, .. } => {
                     let DeviceKind::Nic(nic) = &host.devices[*from].kind else {
                         panic!("workloads[{index}].from is a NIC")
@@ -314,7 +340,7 @@ impl Plan {
     fn add_probe(&mut self, host: &config::Host) {
         let dev = host.workloads.first().map(|w| match w {
             Workload::Pktgen(p) => p.dev,
-            Workload::Paced { dev, .. } => *dev,
+            Workload::Paced { dev, .. } | Workload::Train { dev, .. } => *dev,
             Workload::Forward { to, .. } => *to,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
@@ -368,6 +394,7 @@ impl Plan {
         let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
+            Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
         });
         let in_use = queued.min(packets.unwrap_or(u64::MAX)) + 2 * self.contexts.len() as u64;
@@ -518,6 +545,7 @@ impl HostBuilder<'_> {
                 .collect(),
             violations: RefCell::default(),
             napis: Vec::new(),
+            clock: host.kernel.clock.map(Clock::new),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -662,6 +690,7 @@ impl HostBuilder<'_> {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
+                Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
                 &Workload::Forward {
                     from,
                     to,
