@@ -326,13 +326,14 @@ fn nic_text(nic: &NicDraft) -> String {
     };
     let cpu = nic.irq_cpus.as_deref().and_then(<[_]>::first);
     format!(
-        "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, bql: {bql}, stop_thresh: {}, wake_thresh: {}, wire_overhead: \"{}\")",
+        "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, bql: {bql}, stop_thresh: {}, wake_thresh: {}, napi_weight: {}, wire_overhead: \"{}\")",
         number(&nic.tx_ring),
         number(&nic.rx_ring),
         Rate.print(nic.rate.unwrap_or_default()),
         cpu.map_or(0, |c| c.value),
         number(&nic.stop_thresh),
         number(&nic.wake_thresh),
+        number(&nic.napi_weight),
         Size.print(number(&nic.wire_overhead)),
     )
 }

@@ -111,6 +111,7 @@ pub(crate) struct NicDraft {
     pub bql: Option<Option<(u32, u32)>>,
     pub stop_thresh: Option<Placed<u32>>,
     pub wake_thresh: Option<Placed<u32>>,
+    pub napi_weight: Option<Placed<u32>>,
     pub wire_overhead: Option<Placed<u64>>,
 }
 

@@ -192,6 +192,7 @@ fn nic(draft: &NicDraft) -> Option<Nic> {
         bql: draft.bql?,
         stop_thresh: draft.stop_thresh.as_ref()?.value,
         wake_thresh: draft.wake_thresh.as_ref()?.value,
+        napi_weight: draft.napi_weight.as_ref()?.value,
         wire_overhead: u32::try_from(draft.wire_overhead.as_ref()?.value).ok()?,
     })
 }

@@ -121,6 +121,7 @@ structs! {
         bql: "Bql or None" Ron("None"), "Byte queue limits.";
         stop_thresh: "1 to 32768" Ron("1"), "The queue is stopped when fewer descriptors than this are free.";
         wake_thresh: "1 to 32768" Ron("1"), "It is woken when at least this many are free.";
+        napi_weight: "1 to 65535" Ron("64"), "Most packets of one NAPI poll.";
         wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
     }
     THROTTLE "Throttle" "At least so long between two interrupts (Intel's ITR)." {

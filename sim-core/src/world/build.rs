@@ -12,7 +12,7 @@ use crate::kernel::dql;
 use crate::kernel::drivers::event;
 use crate::kernel::drivers::nic::Nic;
 use crate::kernel::locking::McsNodes;
-use crate::kernel::napi::{Napi, WEIGHT};
+use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::fq_codel::{self, FqCodel};
@@ -593,7 +593,8 @@ impl HostBuilder<'_> {
             DeviceKind::Dummy => Driver::Dummy,
             DeviceKind::Nic(nic) => {
                 for v in 0..nic.irq_cpus.len() {
-                    k.napis.push(Napi::place(memory, &d.name, index, v, WEIGHT));
+                    k.napis
+                        .push(Napi::place(memory, &d.name, index, v, nic.napi_weight));
                 }
                 match nic.driver {
                     config::NicDriver::Plain => Driver::Nic(Nic {

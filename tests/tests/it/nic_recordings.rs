@@ -180,7 +180,7 @@ fn scenario(recorded: &Value, phase: u32) -> Result<String, String> {
           hosts: [(name: \"h0\", devices: [(name: \"d0\", qdisc: {}, kind: Nic(
             tx_ring: {ring}, rx_ring: 1, rate: \"{}kbit\", wire_overhead: \"0B\",
             moderation: Delay(usecs: \"{}us\", frames: {}), bql: {bql},
-            stop_thresh: {}, wake_thresh: {}))],
+            stop_thresh: {}, wake_thresh: {}, napi_weight: {}))],
           workloads: [Train(dev: \"d0\", packets: [",
         qdisc(recorded)?,
         field("kbps")?,
@@ -188,6 +188,7 @@ fn scenario(recorded: &Value, phase: u32) -> Result<String, String> {
         field("coal_frames")?.clamp(1, u64::from(u32::MAX)),
         field("stop_thresh")?,
         field("wake_thresh")?,
+        or("budget", 64),
         ring = field("ring")?,
     );
     for row in recorded["packets"].as_array().ok_or("no packets")? {
