@@ -4,6 +4,7 @@
 pub mod counters;
 pub mod json;
 pub mod one;
+pub mod perf;
 pub mod repro;
 pub mod seeds;
 pub mod violation;

@@ -1,5 +1,6 @@
 //! The report of one run: scenario, digest, flows, queues, CPUs, locks, findings.
 
+use super::perf::{self, Events};
 use super::{counters, violation};
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Table};
@@ -38,7 +39,7 @@ pub fn report(run: &One<'_>, again: &Again, look: &Look) -> String {
     text += &section(&qdiscs(metrics));
     text += &section(&counters::cpus(metrics));
     text += &section(&counters::locks(metrics, run.verbose));
-    text += &section(&counters::stat(metrics));
+    text += &section(&perf::block(&run.config.name, &[Events::of(metrics)]));
     text += &section(&counters::lines(metrics, run.verbose));
     text.push('\n');
     text += &findings(run, again, look);
