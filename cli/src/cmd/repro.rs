@@ -139,6 +139,15 @@ mod tests {
         assert_eq!(again.out, ran.out);
     }
 
+    /// Without a name the whole is summed up, but not in JSON, whose readers can add.
+    #[test]
+    fn without_a_name_there_is_a_summary() {
+        let run = |line| skbsim_with(line, &published, false).out;
+        assert!(run("repro --seeds 0..1").contains("\n\nall experiments\n"));
+        assert!(!run("repro lockless --seeds 0..1").contains("all experiments"));
+        assert!(run("repro --seeds 0..1 --format json").starts_with('{'));
+    }
+
     /// All experiments together fit no more than they may, and what was not reproduced is said.
     #[test]
     fn the_whole_is_summed_up() {
