@@ -1,5 +1,7 @@
 //! `skbsim repro`: published numbers, simulated.
 
+#[cfg(feature = "calibrate")]
+pub mod calibrate;
 mod claims;
 mod doorbell;
 mod experiment;
@@ -39,10 +41,7 @@ const WAITING: &[&Experiment] = &[
 pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {
     let chosen: Vec<&Experiment> = match &args.name {
         None => EXPERIMENTS.to_vec(),
-        Some(name) => {
-            let known = EXPERIMENTS.iter().find(|e| e.name == name);
-            vec![known.ok_or_else(|| unknown(name))?]
-        }
+        Some(name) => vec![find(name)?],
     };
     if args.seeds.as_ref().is_some_and(|range| range.is_empty()) {
         return Err(Stop::new(
@@ -77,6 +76,12 @@ pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {
     } else {
         Exit::Failed
     })
+}
+
+/// The experiment of this name.
+fn find(name: &str) -> Result<&'static Experiment, Stop> {
+    let known = EXPERIMENTS.iter().find(|e| e.name == name);
+    known.copied().ok_or_else(|| unknown(name))
 }
 
 fn unknown(name: &str) -> Stop {

@@ -23,6 +23,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     band,
     extra: Vec::new,
     extra_seeds: u64::MAX,
+    may_fit: &["S4.baseline.pps"],
     implied: &[],
     form,
     claims,

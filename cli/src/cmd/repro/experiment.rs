@@ -12,6 +12,7 @@ use crate::published::{self, Row, Usage};
 use crate::report::repro::{Band, Claim, Judged, Kind, Reason, Results};
 use crate::session::{Again, Session};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A publication whose numbers can be simulated.
@@ -34,6 +35,8 @@ pub struct Experiment {
     pub extra: fn() -> Vec<Setup>,
     /// Seeds of an extra setup, at most.
     pub extra_seeds: u64,
+    /// Rows that a machine may be fitted to; all others are predictions.
+    pub may_fit: &'static [&'static str],
     /// Pairs of rows such that fitting the first fits the second: they are one number printed twice.
     pub implied: &'static [(&'static str, &'static str)],
     /// The table in the publication's own form.
@@ -96,7 +99,12 @@ impl Experiment {
 
     /// Simulates what it needs and judges it.
     pub fn run(&self, session: &mut Session<'_>, args: &Repro) -> Result<Ran, Stop> {
-        let plan = self.plan(session, args)?;
+        let (of_rows, extra) = self.setups();
+        let limited = of_rows
+            .into_iter()
+            .map(|setup| (setup, u64::MAX))
+            .chain(extra.into_iter().map(|setup| (setup, self.extra_seeds)));
+        let plan = self.plan(session, args.seeds.as_ref(), limited)?;
         let done = batch::run(session, &plan.jobs, args.jobs, |job, outcome| {
             let replay = (!outcome.violations.is_empty()).then(|| job.again.run(job.seed));
             (Reading::of(&outcome.metrics), replay)
@@ -129,23 +137,23 @@ impl Experiment {
         })
     }
 
-    fn plan(&self, session: &mut Session<'_>, args: &Repro) -> Result<Plan, Stop> {
-        let (of_rows, extra) = self.setups();
+    /// Runs to make for these setups, each with this many seeds at most.
+    pub fn plan(
+        &self,
+        session: &mut Session<'_>,
+        asked: Option<&Range<u64>>,
+        setups: impl IntoIterator<Item = (Setup, u64)>,
+    ) -> Result<Plan, Stop> {
         let mut plan = Plan::default();
-        let limited = of_rows
-            .into_iter()
-            .map(|setup| (setup, u64::MAX))
-            .chain(extra.into_iter().map(|setup| (setup, self.extra_seeds)));
-        for (setup, most) in limited {
+        for (setup, most) in setups {
             let set: Vec<(String, String)> = setup
                 .set
                 .iter()
                 .map(|(path, value)| ((*path).to_owned(), value.clone()))
                 .collect();
             let scenario = load(session, setup.scenario, &set)?;
-            let seeds = args
-                .seeds
-                .clone()
+            let seeds = asked
+                .cloned()
                 .unwrap_or_else(|| crate::sweep::default_seeds(&scenario));
             let seeds = seeds.start..seeds.end.min(seeds.start.saturating_add(most));
             let mut points = scenario.points();
@@ -262,10 +270,13 @@ fn setups_of(source: &Source) -> Vec<Setup> {
 
 /// Runs to make: jobs, the setup and number of runs of each in their order, and the machines.
 #[derive(Default)]
-struct Plan {
-    jobs: Vec<Job>,
-    places: Vec<(Setup, usize)>,
-    machines: Vec<String>,
+pub struct Plan {
+    /// In the order of `places`.
+    pub jobs: Vec<Job>,
+    /// Setups with their number of runs.
+    pub places: Vec<(Setup, usize)>,
+    /// Names of the machines of the experiment's scenario, without repeats.
+    pub machines: Vec<String>,
 }
 
 /// A built-in scenario with overrides of ours: what is wrong with it is our mistake.

@@ -59,7 +59,8 @@ pub fn reasons_are_about_rows(experiment: &Experiment) {
     let rows = crate::published::rows(experiment.id);
     let pairs = experiment.implied.iter().flat_map(|&(a, b)| [a, b]);
     let reasons = experiment.unexplained.iter().chain(experiment.excused);
-    for id in pairs.chain(reasons.map(|(id, _)| *id)) {
+    let fitted = experiment.may_fit.iter().copied();
+    for id in pairs.chain(reasons.map(|(id, _)| *id)).chain(fitted) {
         assert!(rows.iter().any(|row| row.id == id), "{id}");
     }
 }

@@ -30,6 +30,11 @@ pub static EXPERIMENT: Experiment = Experiment {
             .collect()
     },
     extra_seeds: 2,
+    may_fit: &[
+        "S0.after.instructions_k",
+        "S0.after.cycles_k",
+        "S0.after.elapsed",
+    ],
     // All CPUs are busy all the time, so elapsed time and cycles are one number twice.
     implied: &[
         ("S0.after.cycles_k", "S0.after.elapsed"),

@@ -25,6 +25,12 @@ pub static EXPERIMENT: Experiment = Experiment {
     band,
     extra: Vec::new,
     extra_seeds: u64::MAX,
+    may_fit: &[
+        "S3.table.vanilla.t1",
+        "S3.table.vanilla.t16",
+        "S3.table.locked-qdisc.t2",
+        "S3.table.locked-qdisc.t4",
+    ],
     implied: &[],
     form,
     claims: shape,

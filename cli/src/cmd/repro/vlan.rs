@@ -24,6 +24,10 @@ pub static EXPERIMENT: Experiment = Experiment {
     band,
     extra: || vec![reordered()],
     extra_seeds: u64::MAX,
+    may_fit: &[
+        "S2.after.service_demand_send",
+        "S2.after.service_demand_recv",
+    ],
     implied: &[],
     form,
     claims,

@@ -23,6 +23,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     band: |_: &Row| Some(Band::Error(10.0)),
     extra,
     extra_seeds: 1,
+    may_fit: &["S1.before.bpf_redirect_map"],
     implied: &[],
     form,
     claims,
