@@ -45,6 +45,7 @@ pub fn config() -> Config {
     };
     Config {
         name: "two".into(),
+        links: Vec::new(),
         hosts: vec![Host {
             name: "h0".into(),
             machine: Arc::new(machine),
@@ -53,7 +54,7 @@ pub fn config() -> Config {
                 set3_retry: Set3Retry::ReadFirst,
                 dev_weight: 64,
                 tas_bit_early_return: false,
-                costs: vec![],
+                ..Kernel::default()
             },
             layouts: Default::default(),
             devices: vec![Device {

@@ -45,6 +45,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     queue_xmit,
     packet_sizes,
     queues_hold_packets,
+    thresholds,
     store_buffer,
     tas_bit,
 ];
@@ -106,15 +107,36 @@ fn names_are_words(draft: &Draft, walk: &mut Walk) {
     }
 }
 
+/// Each end of a link is a NIC, and a NIC has one cable.
 fn links(draft: &Draft, walk: &mut Walk) {
-    if let Some(links) = draft.links.as_ref().filter(|l| l.value > 0) {
-        let help = Some("write `links: []`, or leave it out".into());
-        walk.report(
-            rules::LINKS,
-            links.at.clone(),
-            "links between hosts are not simulated yet",
-            help,
-        );
+    let mut taken = std::collections::BTreeSet::new();
+    for end in draft.links.iter().flat_map(|l| l.a.iter().chain(&l.b)) {
+        let shown = crate::tree::shorten(&end.value);
+        let mut wrong = |message: String, help: &str| {
+            walk.report(rules::LINKS, end.at.clone(), message, Some(help.into()));
+        };
+        let Some((host, dev)) = crate::scenario::port(&draft.hosts, &end.value) else {
+            // Who misspelt a device knows; its links are not wrong as well.
+            if draft.hosts.iter().all(|h| h.devices_known) {
+                wrong(
+                    format!("there is no device `{shown}`"),
+                    "write \"host:device\"",
+                );
+            }
+            continue;
+        };
+        if matches!(draft.hosts[host].devices[dev].kind, Some(KindDraft::Dummy)) {
+            wrong(
+                format!("`{shown}` is a Dummy; only a NIC has a cable"),
+                "give the device `kind: Nic()`",
+            );
+        }
+        if !taken.insert((host, dev)) {
+            wrong(
+                format!("`{shown}` has a cable already"),
+                "a NIC has one port",
+            );
+        }
     }
 }
 
@@ -237,15 +259,15 @@ fn total_slots(draft: &Draft, walk: &mut Walk) {
         let queue = match qdisc.value {
             // Only the three rings of pfifo_fast are arrays; a pfifo is a list.
             Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
-            Qdisc::Pfifo { .. } | Qdisc::Noqueue => 0,
+            Qdisc::FqCodel { flows, .. } => u64::from(flows),
+            Qdisc::Pfifo { .. } | Qdisc::Prio { .. } | Qdisc::Noqueue => 0,
         };
         let rings = match &device.kind {
-            Some(KindDraft::Nic {
-                tx_ring, rx_ring, ..
-            }) => {
+            Some(KindDraft::Nic(nic)) => {
                 let size =
                     |ring: &Option<Placed<u32>>| ring.as_ref().map_or(0, |r| u64::from(r.value));
-                size(tx_ring) + size(rx_ring)
+                let rings = nic.irq_cpus.as_ref().map_or(1, |c| c.len() as u64);
+                (size(&nic.tx_ring) + size(&nic.rx_ring)).saturating_mul(rings)
             }
             _ => 0,
         };
@@ -266,9 +288,9 @@ fn total_slots(draft: &Draft, walk: &mut Walk) {
 fn cpus_exist(host: &HostDraft, walk: &mut Walk) {
     let Some(machine) = &host.machine else { return };
     let cpus = u64::from(machine.profile.topology.cpus());
-    let irqs = host.devices.iter().filter_map(|d| match &d.kind {
-        Some(KindDraft::Nic { irq_cpu, .. }) => irq_cpu.as_ref(),
-        _ => None,
+    let irqs = host.devices.iter().flat_map(|d| match &d.kind {
+        Some(KindDraft::Nic(nic)) => nic.irq_cpus.as_deref().unwrap_or(&[]),
+        _ => &[],
     });
     let irqs: Vec<&Placed<u64>> = irqs.collect();
     // Of a count or a range, only the first CPU that does not exist is reported: they share a place.
@@ -425,24 +447,47 @@ fn queues_hold_packets(host: &HostDraft, walk: &mut Walk) {
         );
     };
     for device in &host.devices {
-        if let Some(KindDraft::Nic {
-            tx_ring, rx_ring, ..
-        }) = &device.kind
-        {
+        if let Some(KindDraft::Nic(nic)) = &device.kind {
             let zero = |ring: &&Placed<u32>| ring.value == 0;
-            tx_ring
+            nic.tx_ring
                 .iter()
                 .filter(zero)
                 .for_each(|r| empty(&r.at, "a transmit ring"));
-            rx_ring
+            nic.rx_ring
                 .iter()
                 .filter(zero)
                 .for_each(|r| empty(&r.at, "a receive ring"));
         }
         if let Some(qdisc) = &device.qdisc
-            && let Qdisc::PfifoFast { limit: 0 } | Qdisc::Pfifo { limit: 0 } = qdisc.value
+            && let Qdisc::PfifoFast { limit: 0 }
+            | Qdisc::Pfifo { limit: 0 }
+            | Qdisc::Prio { limit: 0 }
+            | Qdisc::FqCodel { limit: 0, .. } = qdisc.value
         {
             empty(&qdisc.at, "a queue");
+        }
+    }
+}
+
+/// A queue that is stopped can be woken: its ring gets that empty.
+fn thresholds(host: &HostDraft, walk: &mut Walk) {
+    for device in &host.devices {
+        let Some(KindDraft::Nic(nic)) = &device.kind else {
+            continue;
+        };
+        let Some(ring) = nic.tx_ring.as_ref().map(|r| r.value) else {
+            continue;
+        };
+        for thresh in nic.stop_thresh.iter().chain(&nic.wake_thresh) {
+            if thresh.value > ring && ring > 0 {
+                let message = format!("{} free descriptors, but the ring has {ring}", thresh.value);
+                walk.report(
+                    rules::THRESHOLD,
+                    thresh.at.clone(),
+                    message,
+                    Some(format!("at most {ring}")),
+                );
+            }
         }
     }
 }

@@ -6,12 +6,12 @@
 //! its own `kernel`, the axis is `kernel.dev_weight`) no longer reaches them.
 
 use crate::expect::{Expect, Violations};
-use crate::file::{Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft};
+use crate::file::{Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft, NicDraft};
 use crate::machine::{override_name, print_value};
 use crate::sweep::Axis;
 use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
-use sim_core::config::{Qdisc, Set3Retry, Stop, XmitMode};
+use sim_core::config::{Moderation, Qdisc, Set3Retry, Stop, XmitMode};
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
@@ -67,7 +67,19 @@ pub(crate) fn print(draft: &Draft, axes: &[Axis]) -> String {
         out.line(2, "),");
     }
     out.line(1, "],");
-    out.line(1, "links: [],");
+    out.line(1, "links: [");
+    for link in &draft.links {
+        out.line(
+            2,
+            format!(
+                "(a: {:?}, b: {:?}, delay: \"{}\"),",
+                text(&link.a),
+                text(&link.b),
+                Time.print(link.delay.unwrap_or_default())
+            ),
+        );
+    }
+    out.line(1, "],");
     out.end(draft, axes);
     out.line(0, ")");
     out.text
@@ -172,9 +184,12 @@ impl Printer {
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
+            kernel.hz.unwrap_or_default(),
+            on(kernel.bql_mb.unwrap_or_default()),
+            on(kernel.stop_recheck.unwrap_or_default()),
             costs.join(", "),
         )
     }
@@ -183,23 +198,25 @@ impl Printer {
         self.line(3, "devices: [");
         for device in &host.devices {
             let kind = match &device.kind {
-                Some(KindDraft::Nic {
-                    tx_ring,
-                    rx_ring,
-                    rate,
-                    irq_cpu,
-                }) => format!(
-                    "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {})",
-                    number(tx_ring),
-                    number(rx_ring),
-                    Rate.print(rate.unwrap_or_default()),
-                    number(irq_cpu)
-                ),
+                Some(KindDraft::Nic(nic)) => nic_text(nic),
                 _ => "Dummy".into(),
             };
             let qdisc = match device.qdisc.as_ref().map(|q| q.value) {
                 Some(Qdisc::PfifoFast { limit }) => format!("PfifoFast(limit: {limit})"),
                 Some(Qdisc::Pfifo { limit }) => format!("Pfifo(limit: {limit})"),
+                Some(Qdisc::Prio { limit }) => format!("Prio(limit: {limit})"),
+                Some(Qdisc::FqCodel {
+                    limit,
+                    flows,
+                    quantum,
+                    target,
+                    interval,
+                }) => format!(
+                    "FqCodel(limit: {limit}, flows: {flows}, quantum: \"{}\", target: \"{}\", interval: \"{}\")",
+                    Size.print(u64::from(quantum)),
+                    Time.print(target),
+                    Time.print(interval)
+                ),
                 _ => "Noqueue".into(),
             };
             let name = text(&device.name);
@@ -285,6 +302,31 @@ impl Printer {
             ),
         );
     }
+}
+
+fn nic_text(nic: &NicDraft) -> String {
+    let moderation = match nic.moderation {
+        Some(Moderation::Delay { after, frames }) => {
+            format!("Delay(usecs: \"{}\", frames: {frames})", Time.print(after))
+        }
+        Some(Moderation::Throttle(gap)) => format!("Throttle(gap: \"{}\")", Time.print(gap)),
+        None => String::new(),
+    };
+    let bql = match nic.bql.flatten() {
+        Some((min, max)) => format!("(limit_min: {min}, limit_max: {max})"),
+        None => "None".into(),
+    };
+    let cpu = nic.irq_cpus.as_deref().and_then(<[_]>::first);
+    format!(
+        "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, bql: {bql}, stop_thresh: {}, wake_thresh: {}, wire_overhead: \"{}\")",
+        number(&nic.tx_ring),
+        number(&nic.rx_ring),
+        Rate.print(nic.rate.unwrap_or_default()),
+        cpu.map_or(0, |c| c.value),
+        number(&nic.stop_thresh),
+        number(&nic.wake_thresh),
+        Size.print(number(&nic.wire_overhead)),
+    )
 }
 
 fn load_text(load: &LoadDraft) -> String {

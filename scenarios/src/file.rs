@@ -11,7 +11,7 @@ use crate::schema;
 use crate::tree::{Kind, Node};
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
-use sim_core::config::{Qdisc, Set3Retry, Stop, XmitMode};
+use sim_core::config::{Moderation, NicDriver, Qdisc, Set3Retry, Stop, XmitMode};
 use sim_core::kernel::cost::Cost;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
@@ -23,6 +23,7 @@ mod host;
 pub(crate) use host::as_struct;
 mod kernel;
 mod load;
+mod nic;
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(crate) struct Draft {
     pub at: At,
     pub name: Option<Placed<String>>,
     pub hosts: Vec<HostDraft>,
-    pub links: Option<Placed<usize>>,
+    pub links: Vec<LinkDraft>,
     pub stop: Option<Placed<Stop>>,
     pub stop_given: bool,
     pub measure: Option<Placed<Measure>>,
@@ -79,6 +80,9 @@ pub(crate) struct KernelDraft {
     pub dev_weight: Option<u32>,
     pub tas_bit_early_return: Option<Placed<bool>>,
     pub tas_given: bool,
+    pub hz: Option<u32>,
+    pub bql_mb: Option<bool>,
+    pub stop_recheck: Option<bool>,
     pub costs: Vec<(Cost, u32)>,
 }
 
@@ -91,12 +95,26 @@ pub(crate) struct DeviceDraft {
 
 pub(crate) enum KindDraft {
     Dummy,
-    Nic {
-        tx_ring: Option<Placed<u32>>,
-        rx_ring: Option<Placed<u32>>,
-        rate: Option<u64>,
-        irq_cpu: Option<Placed<u64>>,
-    },
+    Nic(NicDraft),
+}
+
+pub(crate) struct NicDraft {
+    pub driver: NicDriver,
+    pub tx_ring: Option<Placed<u32>>,
+    pub rx_ring: Option<Placed<u32>>,
+    pub rate: Option<u64>,
+    pub irq_cpus: Option<Vec<Placed<u64>>>,
+    pub moderation: Option<Moderation>,
+    pub bql: Option<Option<(u32, u32)>>,
+    pub stop_thresh: Option<Placed<u32>>,
+    pub wake_thresh: Option<Placed<u32>>,
+    pub wire_overhead: Option<Placed<u64>>,
+}
+
+pub(crate) struct LinkDraft {
+    pub a: Option<Placed<String>>,
+    pub b: Option<Placed<String>>,
+    pub delay: Option<u64>,
 }
 
 pub(crate) type Packets = Option<Placed<Option<u64>>>;
@@ -199,9 +217,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
             at: m.at.clone(),
         }),
     };
-    let links = obj
-        .get("links")
-        .map(|v| v.place(loading.walk.list(&v).len()));
+    let links = host::links(loading, obj.get("links"));
     let expect = obj
         .get("expect")
         .map(|v| expect::read(loading, &v))

@@ -1,9 +1,9 @@
 //! A scenario that passed every rule, and the points of its sweep.
 
 use crate::expect::Expect;
-use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure};
+use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
-use sim_core::config::{Config, Device, DeviceKind, Host, Kernel, Pktgen, Workload};
+use sim_core::config::{Config, Device, DeviceKind, Host, Kernel, Link, Nic, Pktgen, Workload};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -120,6 +120,17 @@ pub(crate) fn build(draft: &Draft) -> Option<Config> {
     Some(Config {
         name: draft.name.as_ref()?.value.clone(),
         hosts: draft.hosts.iter().map(host).collect::<Option<_>>()?,
+        links: draft
+            .links
+            .iter()
+            .map(|l| {
+                Some(Link {
+                    a: port(&draft.hosts, &l.a.as_ref()?.value)?,
+                    b: port(&draft.hosts, &l.b.as_ref()?.value)?,
+                    delay: l.delay?,
+                })
+            })
+            .collect::<Option<_>>()?,
         stop: draft.stop.as_ref()?.value,
         warmup: draft.measure.as_ref().map_or(0, |m| m.value.warmup),
         step_limit: draft.step_limit.as_ref()?.value,
@@ -135,6 +146,9 @@ fn host(host: &HostDraft) -> Option<Host> {
             set3_retry: host.kernel.set3_retry?,
             dev_weight: host.kernel.dev_weight?,
             tas_bit_early_return: host.kernel.tas_bit_early_return.as_ref()?.value,
+            hz: host.kernel.hz?,
+            bql_mb: host.kernel.bql_mb?,
+            stop_recheck: host.kernel.stop_recheck?,
             costs: host.kernel.costs.clone(),
         },
         layouts: host.layouts.clone(),
@@ -150,17 +164,7 @@ fn host(host: &HostDraft) -> Option<Host> {
 fn device(device: &crate::file::DeviceDraft) -> Option<Device> {
     let kind = match device.kind.as_ref()? {
         KindDraft::Dummy => DeviceKind::Dummy,
-        KindDraft::Nic {
-            tx_ring,
-            rx_ring,
-            rate,
-            irq_cpu,
-        } => DeviceKind::Nic {
-            tx_ring: tx_ring.as_ref()?.value,
-            rx_ring: rx_ring.as_ref()?.value,
-            rate: (*rate)?,
-            irq_cpu: u16::try_from(irq_cpu.as_ref()?.value).ok()?,
-        },
+        KindDraft::Nic(draft) => DeviceKind::Nic(nic(draft)?),
     };
     let name = device.name.as_ref()?.value.clone();
     Some(Device {
@@ -169,6 +173,40 @@ fn device(device: &crate::file::DeviceDraft) -> Option<Device> {
         txqs: device.txqs.as_ref()?.value,
         qdisc: device.qdisc.as_ref()?.value,
     })
+}
+
+fn nic(draft: &NicDraft) -> Option<Nic> {
+    Some(Nic {
+        driver: draft.driver,
+        tx_ring: draft.tx_ring.as_ref()?.value,
+        rx_ring: draft.rx_ring.as_ref()?.value,
+        rate: draft.rate?,
+        irq_cpus: draft
+            .irq_cpus
+            .as_ref()?
+            .iter()
+            .map(|c| u16::try_from(c.value).ok())
+            .collect::<Option<_>>()?,
+        moderation: draft.moderation?,
+        bql: draft.bql?,
+        stop_thresh: draft.stop_thresh.as_ref()?.value,
+        wake_thresh: draft.wake_thresh.as_ref()?.value,
+        wire_overhead: u32::try_from(draft.wire_overhead.as_ref()?.value).ok()?,
+    })
+}
+
+/// The host and the device that `"host:device"` names.
+pub(crate) fn port(hosts: &[HostDraft], end: &str) -> Option<(usize, usize)> {
+    let (host, dev) = end.split_once(':')?;
+    let named = |name: &Option<crate::walk::Placed<String>>, text: &str| {
+        name.as_ref().is_some_and(|n| n.value == text)
+    };
+    let index = hosts.iter().position(|h| named(&h.name, host))?;
+    let dev = hosts[index]
+        .devices
+        .iter()
+        .position(|d| named(&d.name, dev))?;
+    Some((index, dev))
 }
 
 fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {

@@ -62,8 +62,8 @@ structs! {
         machine: "profile name, path or Machine" Computed("none; needed by each host that has no own"), "Machine of every host that does not say otherwise.";
         kernel: "Kernel" Ron("()"), "Kernel of every host; a host overrides single fields.";
         layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise.";
-        hosts: "list of Host" Required, "The hosts. They share nothing.";
-        links: "empty list" Ron("[]"), "Links between hosts; not simulated yet.";
+        hosts: "list of Host" Required, "The hosts. They share nothing but links.";
+        links: "list of Link" Ron("[]"), "Cables between NICs.";
         stop: "Quiescent or At" Computed("`At(warmup + window)` if `measure` is given"), "When a run ends.";
         measure: "Measure" Computed("no measurement"), "A window of steady state to measure.";
         sweep: "Sweep, or list of Axis" Ron("[]"), "Axes; every combination of their values is a point.";
@@ -81,6 +81,9 @@ structs! {
         set3_retry: "\"3a\", \"3b\"" Ron("\"3a\""), "`lockless: set3` only: the reading of its unpublished retry patch. 3a reads the bit first; 3b does not try again and reopens a race.";
         dev_weight: "1 to 65535" Ron("64"), "Packets one run of a qdisc may send (`/proc/sys/net/core/dev_weight`).";
         tas_bit_early_return: "on, off" Computed("on for arm64 up to v5.19, but off with `lockless: v5`"), "arm64: test_and_set_bit on a bit that is set already is a plain load.";
+        hz: "100, 250, 300, 1000" Ron("250"), "Timer ticks a second (`CONFIG_HZ`).";
+        bql_mb: "on, off" Ron("on"), "The barriers of BQL between the stop bit and the second look.";
+        stop_recheck: "on, off" Ron("on"), "The second look of drivers after they stopped a queue, with its barriers.";
         costs: "map of cost key to instructions" Ron("{}"), "Instruction counts that replace the built-in ones.";
     }
     HOST "Host" "One host: a machine, a kernel, devices and loads." {
@@ -91,24 +94,55 @@ structs! {
         devices: "list of Device" Ron("[]"), "Network devices.";
         workloads: "list of Pktgen, Paced, Forward" Ron("[]"), "Loads.";
     }
+    LINK "Link" "A cable between two NICs, full duplex." {
+        a: "\"host:device\"" Required, "One end.";
+        b: "\"host:device\"" Required, "The other end.";
+        delay: "time" Ron("\"500ns\""), "Propagation delay.";
+    }
     DEVICE "Device" "A network device." {
         name: "text of 1 to 15 characters" Required, "Interface name.";
-        kind: "Dummy, Nic" Ron("Dummy"), "Driver.";
+        kind: "Dummy, Nic" Ron("Dummy"), "Device and driver.";
         txqs: "1 to 256" Ron("1"), "Transmit queues.";
-        qdisc: "PfifoFast, Pfifo, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
+        qdisc: "PfifoFast, Pfifo, Prio, FqCodel, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
     }
     DUMMY "Dummy" "`drivers/net/dummy.c`: takes every packet without a lock and frees it at once." {}
-    NIC "Nic" "A minimal NIC with priced steps: descriptor rings, doorbell, NAPI." {
+    NIC "Nic" "A plain NIC: a descriptor ring each way, doorbell, one vector, NAPI, BQL." {
         tx_ring: "1 to 32768" Ron("512"), "Descriptors in the transmit ring.";
         rx_ring: "1 to 32768" Ron("512"), "Descriptors in the receive ring.";
         rate: "rate" Ron("\"10Gbit\""), "Link rate.";
         irq_cpu: "CPU" Ron("0"), "CPU that takes its interrupts.";
+        moderation: "Throttle, Delay" Ron("Throttle(gap: \"50us\")"), "Interrupt moderation.";
+        bql: "Bql or None" Ron("None"), "Byte queue limits.";
+        stop_thresh: "1 to 32768" Ron("1"), "The queue is stopped when fewer descriptors than this are free.";
+        wake_thresh: "1 to 32768" Ron("1"), "It is woken when at least this many are free.";
+        wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
+    }
+    THROTTLE "Throttle" "At least so long between two interrupts (Intel's ITR)." {
+        gap: "time" Required, "Time between interrupts; 0 is an interrupt an event.";
+    }
+    DELAY "Delay" "An interrupt so long after the first event that it reports (`ethtool -C`)." {
+        usecs: "time" Required, "Delay; 0 is at once.";
+        frames: "1 to 4294967295" Ron("4294967295"), "At once when so many events wait.";
+    }
+    BQL "Bql" "Byte queue limits, as in `/sys/class/net/DEV/queues/tx-N/byte_queue_limits/`." {
+        limit_min: "count" Ron("0"), "Bytes that are always let through.";
+        limit_max: "count" Ron("1879048192"), "Most bytes in flight.";
     }
     PFIFO_FAST "PfifoFast" "`pfifo_fast`: three bands, each a ring." {
         limit: "1 to 1000000" Ron("1000"), "Size of each of the three rings (`tx_queue_len`).";
     }
     PFIFO "Pfifo" "`pfifo`: one list under the root lock." {
         limit: "1 to 1000000" Ron("1000"), "Packets.";
+    }
+    PRIO "Prio" "`prio`: three bands by priority, each a `pfifo`, under the root lock." {
+        limit: "1 to 1000000" Ron("1000"), "Packets a band.";
+    }
+    FQ_CODEL "FqCodel" "`fq_codel`: deficit round robin over hashed flows, each with CoDel." {
+        limit: "1 to 1000000" Ron("10240"), "Packets.";
+        flows: "1 to 65536" Ron("1024"), "Hash buckets.";
+        quantum: "size" Ron("\"1514B\""), "Bytes a flow sends in its turn.";
+        target: "time" Ron("\"5ms\""), "Delay that is fine.";
+        interval: "time" Ron("\"100ms\""), "For how long more is tolerated.";
     }
     NOQUEUE "Noqueue" "`noqueue`: straight to the driver, under the transmit lock unless the driver is LLTX." {}
     PKTGEN "Pktgen" "The kernel's packet generator; fields as in `/proc/net/pktgen`." {

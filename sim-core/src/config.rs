@@ -13,12 +13,25 @@ pub struct Config {
     pub name: String,
     /// The hosts. They share nothing but links.
     pub hosts: Vec<Host>,
+    /// Cables between NICs.
+    pub links: Vec<Link>,
     /// When to stop.
     pub stop: Stop,
     /// Warm-up before counters start, in picoseconds (0 = count from the start).
     pub warmup: u64,
     /// Upper bound on micro-steps, a guard against runs that never end.
     pub step_limit: u64,
+}
+
+/// A cable between two ports, full duplex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Index of the host and of its device at one end.
+    pub a: (usize, usize),
+    /// And at the other.
+    pub b: (usize, usize),
+    /// Propagation delay in picoseconds.
+    pub delay: u64,
 }
 
 /// When a run ends.
@@ -61,6 +74,12 @@ pub struct Kernel {
     pub dev_weight: u32,
     /// arm64 up to v5.19: `test_and_set_bit` on a bit that is set already is a plain load.
     pub tas_bit_early_return: bool,
+    /// HZ: timer ticks a second.
+    pub hz: u32,
+    /// The barriers between the stop bit and the second look in BQL.
+    pub bql_mb: bool,
+    /// The second look of drivers after they stopped a queue, with its barriers.
+    pub stop_recheck: bool,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -73,6 +92,9 @@ impl Default for Kernel {
             set3_retry: Set3Retry::ReadFirst,
             dev_weight: 64,
             tas_bit_early_return: false,
+            hz: 250,
+            bql_mb: true,
+            stop_recheck: true,
             costs: Vec::new(),
         }
     }
@@ -105,17 +127,54 @@ pub struct Device {
 pub enum DeviceKind {
     /// `drivers/net/dummy.c`: LLTX, frees every packet at once.
     Dummy,
-    /// A minimal NIC with priced steps: descriptor ring, doorbell, NAPI receive.
-    Nic {
-        /// Descriptors in the transmit ring.
-        tx_ring: u32,
-        /// Descriptors in the receive ring.
-        rx_ring: u32,
-        /// Link rate in bits a second.
-        rate: u64,
-        /// Logical CPU that takes its interrupts.
-        irq_cpu: u16,
+    /// A NIC.
+    Nic(Nic),
+}
+
+/// A NIC: its hardware, and what its driver is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nic {
+    /// Which device and driver.
+    pub driver: NicDriver,
+    /// Descriptors in each transmit ring.
+    pub tx_ring: u32,
+    /// Descriptors in each receive ring.
+    pub rx_ring: u32,
+    /// Link rate in bits a second.
+    pub rate: u64,
+    /// Logical CPU of each interrupt vector, at least one; a vector serves one ring each way.
+    pub irq_cpus: Vec<u16>,
+    /// Interrupt moderation.
+    pub moderation: Moderation,
+    /// Byte queue limits (`limit_min`, `limit_max`), if the driver keeps them.
+    pub bql: Option<(u32, u32)>,
+    /// The queue is stopped when fewer descriptors than this are free.
+    pub stop_thresh: u32,
+    /// It is woken when at least this many are.
+    pub wake_thresh: u32,
+    /// Bytes that each frame costs on the wire beside its own (preamble, FCS, gap).
+    pub wire_overhead: u32,
+}
+
+/// The drivers of NICs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicDriver {
+    /// A plain NIC with priced steps: a ring each way, doorbell, NAPI.
+    Plain,
+}
+
+/// Interrupt moderation of a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moderation {
+    /// An interrupt this long (in picoseconds) after the first event it reports, or when so many wait.
+    Delay {
+        /// `ethtool -C` usecs, in picoseconds.
+        after: u64,
+        /// `ethtool -C` frames.
+        frames: u32,
     },
+    /// At least this long (in picoseconds) between two interrupts.
+    Throttle(u64),
 }
 
 /// A queueing discipline.
@@ -130,6 +189,24 @@ pub enum Qdisc {
     Pfifo {
         /// Packets.
         limit: u32,
+    },
+    /// `prio` with three bands, each a `pfifo` of this limit.
+    Prio {
+        /// Packets a band.
+        limit: u32,
+    },
+    /// `fq_codel`.
+    FqCodel {
+        /// Packets.
+        limit: u32,
+        /// Hash buckets.
+        flows: u32,
+        /// Bytes a round; 0 = MTU + header.
+        quantum: u32,
+        /// Target delay in picoseconds.
+        target: u64,
+        /// Interval in picoseconds.
+        interval: u64,
     },
     /// `noqueue`.
     Noqueue,

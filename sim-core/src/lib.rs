@@ -70,6 +70,7 @@
 
 pub mod config;
 pub mod engine;
+pub mod frame;
 pub mod kernel;
 pub mod machine;
 pub mod metrics;

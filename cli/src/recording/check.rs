@@ -1,6 +1,6 @@
 //! What a recording must fulfil before anybody indexes names with its numbers.
 
-use sim_core::trace::{Kind, Level, NO_CPU, Record, Recording};
+use sim_core::trace::{DqlField, Kind, Level, NO_CPU, Record, Recording};
 
 /// Checks names against each other, and every record against the names and its predecessor.
 pub fn check(recording: &Recording) -> Result<(), String> {
@@ -66,13 +66,23 @@ fn one(recording: &Recording, i: usize, r: &Record) -> Result<(), String> {
         Kind::QdiscEnqueue | Kind::QdiscDequeue | Kind::QdiscRequeue => {
             in_b("qdisc", names.qdiscs.len())
         }
-        Kind::QdiscLen | Kind::NetifSchedule => in_a("qdisc", names.qdiscs.len()),
+        Kind::QdiscLen | Kind::QdiscBulk | Kind::NetifSchedule => in_a("qdisc", names.qdiscs.len()),
         Kind::SkbDrop => in_b("reason", names.reasons.len()),
         Kind::DevXmit => in_b("txq", names.txqs.len()),
-        Kind::TxqState | Kind::Doorbell => in_a("txq", names.txqs.len()),
+        Kind::TxqState | Kind::Doorbell | Kind::WireDone => in_a("txq", names.txqs.len()),
+        Kind::Dql => {
+            within("txq", r.a >> 8, names.txqs.len())?;
+            within("field of dql", r.a & 0xff, DqlField::ALL.len())
+        }
         Kind::Mark => in_a("mark", names.marks.len()),
         Kind::Violation => in_a("violation", recording.violations.len()),
-        Kind::Barrier | Kind::SkbAlloc | Kind::SkbFree | Kind::NetRx | Kind::SoftirqRaise => Ok(()),
+        Kind::Barrier
+        | Kind::SkbAlloc
+        | Kind::SkbFree
+        | Kind::NetRx
+        | Kind::SoftirqRaise
+        | Kind::NicIrq
+        | Kind::NapiPoll => Ok(()),
     }
 }
 

@@ -109,11 +109,13 @@ fn device(device: &Device) -> String {
     use sim_core::config::Qdisc;
     let kind = match device.kind {
         DeviceKind::Dummy => "dummy",
-        DeviceKind::Nic { .. } => "nic",
+        DeviceKind::Nic(_) => "nic",
     };
     let qdisc = match device.qdisc {
         Qdisc::PfifoFast { .. } => "pfifo_fast",
         Qdisc::Pfifo { .. } => "pfifo",
+        Qdisc::Prio { .. } => "prio",
+        Qdisc::FqCodel { .. } => "fq_codel",
         Qdisc::Noqueue => "noqueue",
     };
     let queues = text::count(device.txqs as usize, "tx queue");

@@ -1,13 +1,15 @@
 //! Hosts: machine, layouts, devices.
 
-use super::{DeviceDraft, HostDraft, KindDraft, MAX_PARTS, MachineDraft, kernel, limited, load};
+use super::{
+    DeviceDraft, HostDraft, KindDraft, LinkDraft, MAX_PARTS, MachineDraft, kernel, limited, load,
+};
 use crate::loader::Loading;
 use crate::machine::{self, MEMORY, override_param, param_names};
 use crate::rules;
 use crate::schema;
 use crate::tree::{FieldNode, Kind, Name, Node, Span};
 use crate::units::Quantity;
-use crate::walk::{Placed, Value};
+use crate::walk::{Obj, Placed, Value};
 use sim_core::config::Qdisc;
 use sim_core::kernel::layouts;
 use sim_core::machine::cost::MemoryModel;
@@ -343,54 +345,82 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
     if obj.spec.name == "Dummy" {
         return Some(KindDraft::Dummy);
     }
-    let mut ring = |name| {
-        obj.get(name)
-            .and_then(|v| loading.walk.count32(&v, 0, 32_768))
-    };
-    let (tx_ring, rx_ring) = (ring("tx_ring"), ring("rx_ring"));
-    let rate = obj
-        .get("rate")
-        .and_then(|v| loading.walk.quantity(&v, Quantity::Rate))
-        .filter(|rate| {
-            let zero = rate.value == 0;
-            if zero {
-                loading.walk.report(
-                    rules::OUT_OF_RANGE,
-                    rate.at.clone(),
-                    "a link of rate 0 never sends",
-                    None,
-                );
-            }
-            !zero
-        });
-    let irq_cpu = obj
-        .get("irq_cpu")
-        .and_then(|v| loading.walk.count(&v, 0, 65_535));
-    Some(KindDraft::Nic {
-        tx_ring,
-        rx_ring,
-        rate: rate.map(|r| r.value),
-        irq_cpu,
+    Some(KindDraft::Nic(super::nic::read(loading, &obj)))
+}
+
+/// Cables.
+pub(super) fn links(loading: &mut Loading<'_>, value: Option<Value<'_>>) -> Vec<LinkDraft> {
+    parts(loading, value, "links", link)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect()
+}
+
+fn link(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<LinkDraft> {
+    let obj = loading
+        .walk
+        .obj(&value.node, &value.path, &schema::LINK, &[])?;
+    Some(LinkDraft {
+        a: obj.get("a").and_then(|v| loading.walk.text(&v)),
+        b: obj.get("b").and_then(|v| loading.walk.text(&v)),
+        delay: obj
+            .get("delay")
+            .and_then(|v| loading.walk.quantity(&v, Quantity::Time))
+            .map(|d| d.value),
     })
 }
 
 fn qdisc(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<Qdisc>> {
-    let specs = [&schema::PFIFO_FAST, &schema::PFIFO, &schema::NOQUEUE];
+    let specs = [
+        &schema::PFIFO_FAST,
+        &schema::PFIFO,
+        &schema::PRIO,
+        &schema::FQ_CODEL,
+        &schema::NOQUEUE,
+    ];
     let obj = loading
         .walk
         .choice(&value.node, &value.path, "a qdisc", &specs)?;
     if obj.spec.name == "Noqueue" {
         return Some(value.place(Qdisc::Noqueue));
     }
-    let limit = obj
+    let placed = obj
         .get("limit")
         .and_then(|v| loading.walk.count32(&v, 0, 1_000_000))?;
+    let limit = placed.value;
     let qdisc = match obj.spec.name {
-        "Pfifo" => Qdisc::Pfifo { limit: limit.value },
-        _ => Qdisc::PfifoFast { limit: limit.value },
+        "Pfifo" => Qdisc::Pfifo { limit },
+        "Prio" => Qdisc::Prio { limit },
+        "FqCodel" => fq_codel(loading, &obj, limit)?,
+        _ => Qdisc::PfifoFast { limit },
     };
     Some(Placed {
         value: qdisc,
-        at: limit.at,
+        at: placed.at,
+    })
+}
+
+fn fq_codel(loading: &mut Loading<'_>, obj: &Obj<'_>, limit: u32) -> Option<Qdisc> {
+    let flows = obj
+        .get("flows")
+        .and_then(|v| loading.walk.count32(&v, 1, 65_536));
+    let mut quantity = |name, quantity| {
+        obj.get(name)
+            .and_then(|v| loading.walk.quantity(&v, quantity))
+            .map(|q| q.value)
+    };
+    let quantum = quantity("quantum", Quantity::Size);
+    let target = quantity("target", Quantity::Time);
+    let interval = quantity("interval", Quantity::Time);
+    Some(Qdisc::FqCodel {
+        limit,
+        flows: flows?.value,
+        // A flow without credit would never have its turn.
+        quantum: u32::try_from(quantum?)
+            .unwrap_or(u32::MAX)
+            .clamp(1, 1 << 20),
+        target: target?,
+        interval: interval?,
     })
 }

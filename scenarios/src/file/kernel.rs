@@ -44,6 +44,27 @@ pub(super) fn read(
             })
         }
     };
+    let rates = [100, 250, 300, 1000];
+    let hz = obj
+        .get("hz")
+        .and_then(|v| loading.walk.count32(&v, 100, 1000))
+        .filter(|hz| {
+            let known = rates.contains(&hz.value);
+            if !known {
+                let message = format!("no kernel is built with HZ = {}", hz.value);
+                loading.walk.report(
+                    rules::OUT_OF_RANGE,
+                    hz.at.clone(),
+                    message,
+                    Some("100, 250, 300 or 1000".into()),
+                );
+            }
+            known
+        });
+    let bql_mb = obj.get("bql_mb").and_then(|v| loading.walk.switch(&v));
+    let stop_recheck = obj
+        .get("stop_recheck")
+        .and_then(|v| loading.walk.switch(&v));
     let costs = obj
         .get("costs")
         .map(|v| costs(loading, &v))
@@ -56,6 +77,9 @@ pub(super) fn read(
         dev_weight: dev_weight.map(|w| w.value),
         tas_bit_early_return: tas,
         tas_given: obj.given("tas_bit_early_return").is_some(),
+        hz: hz.map(|hz| hz.value),
+        bql_mb: bql_mb.map(|on| on.value),
+        stop_recheck: stop_recheck.map(|on| on.value),
         costs,
     })
 }

@@ -29,6 +29,11 @@ impl Instant {
         self.0
     }
 
+    /// Whole nanoseconds since the start, rounded down.
+    pub const fn ns(self) -> u64 {
+        self.0 / 1000
+    }
+
     /// Time from `earlier` to `self`, or zero if it is not earlier.
     #[inline(always)]
     pub fn since(self, earlier: Instant) -> Span {

@@ -83,6 +83,18 @@ costs! {
     PfifoFastEnqueue "pfifo_fast_enqueue" 58 50..=65 "counted, 09",
     /// `pfifo_fast_dequeue`, one call.
     PfifoFastDequeue "pfifo_fast_dequeue" 56 50..=65 "counted, 09: 112 for two",
+    /// `prio_enqueue` with `tcf_classify`, without the child's enqueue.
+    PrioEnqueue "prio_enqueue" 85 71..=90 "counted, 09: 71 + 14",
+    /// `prio_dequeue` without the children's dequeue.
+    PrioDequeue "prio_dequeue" 44 40..=50 "counted, 09: 87 for two",
+    /// `fq_codel_enqueue`.
+    FqCodelEnqueue "fq_codel_enqueue" 103 95..=110 "counted, 06",
+    /// `__fq_codel_dequeue` and its wrapper.
+    FqCodelDequeue "fq_codel_dequeue" 72 46..=85 "counted, 06",
+    /// Flow dissection and `__skb_get_hash` of an skb without a hash.
+    SkbHash "skb_hash" 599 550..=650 "counted, 06: 217 + 66 + 316",
+    /// `ktime_get` and the clock source's read.
+    KtimeGet "ktime_get" 43 38..=50 "counted, 06: 38 + 5",
     /// `pfifo_enqueue`.
     PfifoEnqueue "pfifo_enqueue" 17 15..=20 "counted, 05",
     /// `qdisc_dequeue_head`.

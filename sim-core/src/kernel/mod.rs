@@ -5,12 +5,14 @@
 #[path = "core/mod.rs"]
 pub mod core;
 pub mod cost;
+pub mod dql;
 pub mod drivers;
 mod flow;
 pub(crate) mod forward;
 mod func;
 pub mod layouts;
 pub mod locking;
+pub mod napi;
 pub mod netdev;
 pub mod sched;
 pub mod skb;
@@ -23,13 +25,14 @@ pub use flow::Flow;
 pub use func::Func;
 
 use crate::config;
+use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
 use crate::trace::Kind;
 use crate::violation::Violation;
 use cost::CostTable;
-use drivers::nic::Nic;
 use locking::McsNodes;
-use netdev::{Driver, NetDevice, TxQueue};
+use napi::Napi;
+use netdev::{NetDevice, TxQueue};
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
@@ -79,9 +82,9 @@ pub struct Kernel {
     pub(crate) devs: Vec<NetDevice>,
     pub(crate) txqs: Vec<TxQueue>,
     pub(crate) qdiscs: Vec<Qdisc>,
+    pub(crate) napis: Vec<Napi>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) violations: RefCell<Vec<Violation>>,
-    pub(crate) first_device_event: u32,
     /// skbs that senders hold a reference of.
     pub(crate) held: Cell<u32>,
 }
@@ -107,19 +110,12 @@ impl Kernel {
     pub fn flow(&self, i: u32) -> &Flow {
         &self.flows[i as usize]
     }
-    /// The NIC of device `dev`, if it is one.
-    pub fn nic(&self, dev: usize) -> Option<&Nic> {
-        match &self.devs.get(dev)?.driver {
-            Driver::Nic(nic) => Some(nic),
-            Driver::Dummy => None,
-        }
+    /// The hardware of device `dev`, if it has any.
+    pub fn port(&self, dev: usize) -> Option<&Port> {
+        self.devs.get(dev)?.driver.port()
     }
     pub(crate) fn mcs(&self, cpu: u16) -> McsNodes {
         self.mcs[usize::from(cpu)]
-    }
-    /// Engine id of the event of device `dev`.
-    pub(crate) fn device_event(&self, dev: usize) -> u32 {
-        self.first_device_event + dev as u32
     }
     /// Adds to a statistic.
     #[inline(always)]
@@ -160,6 +156,12 @@ impl<'w> Cpu<'w> {
     #[inline(always)]
     pub fn spend(self, cost: Cost) {
         self.hw.insns(self.k.costs.get(cost));
+    }
+
+    /// `jiffies`, counted from the start of the run.
+    #[inline(always)]
+    pub fn jiffies(self) -> u64 {
+        self.hw.now().ps() * u64::from(self.k.config.hz) / 1_000_000_000_000
     }
 
     /// Opens the span of a kernel function.

@@ -3,11 +3,13 @@
 //! Follows Linux 5.11 `include/linux/netdevice.h`. A queue's read-mostly part and its written part
 //! (`_xmit_lock`, owner, `trans_start`, `state`, dql) lie on different lines.
 
+use super::dql::{self, Bql};
 use super::locking::QSpinLock;
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
+use crate::machine::nic::Port;
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -15,6 +17,8 @@ use std::cell::Cell;
 pub const NET_XMIT_SUCCESS: i32 = 0;
 /// `NET_XMIT_DROP`.
 pub const NET_XMIT_DROP: i32 = 1;
+/// `NET_XMIT_CN`.
+pub const NET_XMIT_CN: i32 = 2;
 /// `NETDEV_TX_BUSY`.
 pub const NETDEV_TX_BUSY: i32 = 0x10;
 /// `-ENETDOWN`.
@@ -67,6 +71,8 @@ pub struct TxQueue {
     trans_start: Word,
     state: Word,
     pub(crate) dql: Word,
+    /// Byte queue limits, if the driver keeps them.
+    pub bql: Option<Bql>,
 }
 
 impl TxQueue {
@@ -76,6 +82,7 @@ impl TxQueue {
         name: &str,
         at: (usize, u32),
         lltx: bool,
+        bql: Option<dql::Limits>,
         locks: &mut Vec<String>,
     ) -> TxQueue {
         let placed = memory.object(
@@ -95,6 +102,7 @@ impl TxQueue {
             trans_start: field("trans_start"),
             state: field("state"),
             dql: field("dql"),
+            bql: bql.map(|limits| Bql::place(memory, name, placed.line_of("dql"), limits)),
         }
     }
 
@@ -133,8 +141,28 @@ impl TxQueue {
     /// `txq_trans_update`: only where the lock has an owner, so never on an LLTX device.
     pub(crate) async fn trans_update(&self, cpu: Cpu<'_>) {
         if cpu.load(self.owner).await != 0 {
-            cpu.store(self.trans_start, cpu.now().ps() / 4_000_000_000)
-                .await;
+            cpu.store(self.trans_start, cpu.jiffies()).await;
+        }
+    }
+
+    /// `netif_tx_queue_stopped`: only the driver's bit counts.
+    pub(crate) async fn drv_stopped(&self, cpu: Cpu<'_>) -> bool {
+        cpu.load(self.state).await & txq_state::DRV_XOFF != 0
+    }
+
+    /// The word of the state bits.
+    pub(crate) fn state_word(&self) -> Word {
+        self.state
+    }
+
+    /// `dql_avail`; 0 without BQL.
+    pub(crate) async fn dql_avail(&self, cpu: Cpu<'_>) -> i32 {
+        match &self.bql {
+            Some(bql) => bql.avail(cpu).await,
+            None => {
+                cpu.load(self.dql).await;
+                0
+            }
         }
     }
 
@@ -149,6 +177,16 @@ impl TxQueue {
         )
         .await;
         cpu.record(Kind::TxqState, self.number, txq_state::DRV_XOFF as u32);
+    }
+
+    /// `netif_tx_start_queue`: takes the bit back; the caller goes on sending anyway.
+    pub(crate) async fn start(&self, cpu: Cpu<'_>) {
+        let clear = Rmw::Mask {
+            clear: txq_state::DRV_XOFF,
+            set: 0,
+        };
+        cpu.rmw_posted(self.state, clear).await;
+        cpu.record(Kind::TxqState, self.number, 0);
     }
 
     /// The atomic of `netif_tx_wake_queue`: true if the queue was stopped.
@@ -179,8 +217,18 @@ impl TxQueue {
 pub enum Driver {
     /// `dummy`.
     Dummy,
-    /// The minimal NIC.
+    /// The plain NIC.
     Nic(super::drivers::nic::Nic),
+}
+
+impl Driver {
+    /// Its hardware, if it has any.
+    pub fn port(&self) -> Option<&Port> {
+        match self {
+            Driver::Dummy => None,
+            Driver::Nic(nic) => Some(&nic.port),
+        }
+    }
 }
 
 /// A network device.
@@ -192,6 +240,8 @@ pub struct NetDevice {
     pub txqs: std::ops::Range<usize>,
     /// Its driver.
     pub driver: Driver,
+    /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
+    pub(crate) events: u32,
     /// Packets and bytes sent, packets dropped outside a qdisc.
     pub tx_packets: Cell<u64>,
     /// Bytes sent.

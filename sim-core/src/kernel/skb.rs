@@ -6,6 +6,7 @@
 use super::slab::{CacheSpec, KmemCache};
 use super::{Cost, Cpu, Func};
 use crate::engine::time::Instant;
+use crate::frame::{Frame, Tag};
 use crate::machine::memory::{Placement, Word};
 use crate::machine::{Footprint, Order, Rmw};
 use crate::trace::Kind;
@@ -33,17 +34,48 @@ pub mod line {
     pub const SHINFO: u16 = 4;
 }
 
+/// `skb->ip_summed` on transmit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IpSummed {
+    /// `CHECKSUM_NONE`: it is in the data.
+    #[default]
+    None,
+    /// `CHECKSUM_PARTIAL`: somebody below has to fill it in.
+    Partial,
+    /// `CHECKSUM_UNNECESSARY`: looked at already.
+    Unnecessary,
+}
+
+/// What the stack notes about an skb beside its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// `skb->priority`.
+    pub priority: u32,
+    /// `vlan_tci`: a tag beside the data (`skb_vlan_tag_present`).
+    pub vlan_tag: Option<Tag>,
+    /// `ip_summed`.
+    pub ip_summed: IpSummed,
+    /// `queue_mapping`.
+    pub queue_mapping: u16,
+    /// Page fragments.
+    pub nr_frags: u8,
+    /// Bytes of the payload that are in fragments.
+    pub data_len: u32,
+    /// Its head is shared with a clone.
+    pub cloned: bool,
+}
+
 /// What is known of an skb.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slot {
     /// Identity in the trace; new for each allocation.
     id: Cell<u32>,
     head: Cell<u32>,
-    len: Cell<u32>,
-    flow: Cell<u32>,
-    number: Cell<u64>,
-    priority: Cell<u32>,
+    frame: Cell<Frame>,
+    meta: Cell<Meta>,
     born: Cell<Instant>,
+    /// `skb->next`, in lists.
+    next: Cell<Option<Skb>>,
 }
 
 /// All skbs of a host.
@@ -94,18 +126,7 @@ impl Skbs {
         let users: Vec<Word> = (0..structs.capacity())
             .map(|i| memory.word(structs.line(i).nth(3), 28, "skb users", 0))
             .collect();
-        let slots = users
-            .iter()
-            .map(|_| Slot {
-                id: Cell::new(0),
-                head: Cell::new(0),
-                len: Cell::new(0),
-                flow: Cell::new(0),
-                number: Cell::new(0),
-                priority: Cell::new(0),
-                born: Cell::default(),
-            })
-            .collect();
+        let slots = users.iter().map(|_| Slot::default()).collect();
         Skbs {
             structs,
             heads,
@@ -123,17 +144,42 @@ impl Skbs {
     pub fn id(&self, skb: Skb) -> u32 {
         self.slot(skb).id.get()
     }
+    /// Its bytes, as far as they are modelled.
+    pub fn frame(&self, skb: Skb) -> Frame {
+        self.slot(skb).frame.get()
+    }
+    /// Changes its bytes.
+    pub fn set_frame(&self, skb: Skb, frame: Frame) {
+        self.slot(skb).frame.set(frame);
+    }
+    /// What is noted beside them.
+    pub fn meta(&self, skb: Skb) -> Meta {
+        self.slot(skb).meta.get()
+    }
+    /// Changes what is noted.
+    pub fn set_meta(&self, skb: Skb, meta: Meta) {
+        self.slot(skb).meta.set(meta);
+    }
+    /// The skb behind it in a list.
+    pub fn next(&self, skb: Skb) -> Option<Skb> {
+        self.slot(skb).next.get()
+    }
+    /// Puts `next` behind it.
+    pub fn set_next(&self, skb: Skb, next: Option<Skb>) {
+        self.slot(skb).next.set(next);
+    }
     /// Length in bytes.
     pub fn len(&self, skb: Skb) -> u32 {
-        self.slot(skb).len.get()
+        self.frame(skb).len
     }
     /// Sending context and number within it.
     pub fn flow(&self, skb: Skb) -> (u32, u64) {
-        (self.slot(skb).flow.get(), self.slot(skb).number.get())
+        let frame = self.frame(skb);
+        (frame.flow, frame.number)
     }
     /// `skb->priority`.
     pub fn priority(&self, skb: Skb) -> u32 {
-        self.slot(skb).priority.get()
+        self.meta(skb).priority
     }
     /// When the sender handed it to the stack.
     pub fn born(&self, skb: Skb) -> Instant {
@@ -145,7 +191,8 @@ impl Skbs {
     }
     /// Gives a cloned skb (`clone_skb`) its next number.
     pub fn renumber(&self, skb: Skb, number: u64) {
-        self.slot(skb).number.set(number);
+        let frame = self.frame(skb);
+        self.set_frame(skb, Frame { number, ..frame });
     }
     /// skbs that are allocated.
     pub fn in_use(&self) -> u32 {
@@ -179,8 +226,30 @@ impl Skbs {
         }
     }
 
-    /// `__alloc_skb`: one reference. `None` when the host's skbs are used up.
+    /// [`alloc_frame`](Skbs::alloc_frame) for a plain packet.
     pub async fn alloc(&self, cpu: Cpu<'_>, packet: Packet) -> Option<Skb> {
+        let frame = Frame {
+            flow: packet.flow,
+            number: packet.number,
+            len: packet.len,
+            port: packet.flow,
+            segs: 1,
+            ..Frame::default()
+        };
+        let skb = self.alloc_frame(cpu, frame).await?;
+        let priority = packet.priority;
+        self.set_meta(
+            skb,
+            Meta {
+                priority,
+                ..Meta::default()
+            },
+        );
+        Some(skb)
+    }
+
+    /// `__alloc_skb`: one reference. `None` when the host's skbs are used up.
+    pub async fn alloc_frame(&self, cpu: Cpu<'_>, frame: Frame) -> Option<Skb> {
         let _span = cpu.enter(Func::AllocSkb);
         let object = self.structs.alloc(cpu).await?;
         let Some(head) = self.heads.alloc(cpu).await else {
@@ -193,10 +262,9 @@ impl Skbs {
         slot.head.set(head);
         slot.id.set(self.allocated.get());
         self.allocated.set(self.allocated.get().wrapping_add(1));
-        slot.len.set(packet.len);
-        slot.flow.set(packet.flow);
-        slot.number.set(packet.number);
-        slot.priority.set(packet.priority);
+        slot.frame.set(frame);
+        slot.meta.set(Meta::default());
+        slot.next.set(None);
         let all = line::L0 | line::L1 | line::L2;
         cpu.touch([
             self.struct_lines(skb, 0, all),
@@ -204,7 +272,7 @@ impl Skbs {
         ])
         .await;
         cpu.store(self.users(skb), 1).await;
-        cpu.record(Kind::SkbAlloc, slot.id.get(), packet.len);
+        cpu.record(Kind::SkbAlloc, slot.id.get(), frame.len);
         Some(skb)
     }
 

@@ -3,6 +3,7 @@
 //! Follows Linux 5.11 `kernel/softirq.c` and `net/core/dev.c` (`__netif_schedule`, `net_tx_action`,
 //! `net_rx_action`). Absent: other vectors than NET_TX and NET_RX, RPS.
 
+use super::napi::napi_poll;
 use super::sched::generic::{locked_run_begin, locked_run_end, qdisc_run_dequeued};
 use super::sched::lockless;
 use super::sched::qdisc::{Qdisc, state};
@@ -47,9 +48,9 @@ impl Softnet {
     pub fn is_pending(&self) -> bool {
         self.pending.get() != 0
     }
-    /// Puts a NIC on the poll list (`__napi_schedule`).
-    pub(crate) fn add_poll(&self, dev: usize) {
-        self.poll_list.borrow_mut().push_back(dev);
+    /// Puts a NAPI instance on the poll list.
+    pub(crate) fn add_poll(&self, napi: usize) {
+        self.poll_list.borrow_mut().push_back(napi);
     }
 }
 
@@ -231,11 +232,11 @@ async fn net_rx_action(cpu: Cpu<'_>) {
     let softnet = cpu.k.softnet(cpu.id());
     let mut list = std::mem::take(&mut *softnet.poll_list.borrow_mut());
     let mut repoll = VecDeque::new();
-    while let Some(dev) = list.pop_front() {
-        let (work, again) = super::drivers::nic::poll(cpu, dev).await;
+    while let Some(napi) = list.pop_front() {
+        let (work, again) = napi_poll(cpu, napi).await;
         budget = budget.saturating_sub(work);
         if again {
-            repoll.push_back(dev);
+            repoll.push_back(napi);
         }
         if budget == 0 || cpu.now() >= end {
             add(&cpu.counters().squeezed, 1);

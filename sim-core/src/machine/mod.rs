@@ -7,6 +7,7 @@ mod cpu;
 pub mod layout;
 mod line;
 pub mod memory;
+pub mod nic;
 mod store_buffer;
 pub mod topology;
 
@@ -293,6 +294,20 @@ impl Machine {
     pub(crate) fn record(&self, time: Instant, cpu: u16, kind: Kind, a: u32, b: u32) {
         if self.trace.is_on() {
             self.keep(time, cpu, kind, a, b);
+        }
+    }
+
+    /// A record of a device, which belongs to no CPU.
+    pub(crate) fn record_device(&self, kind: Kind, a: u32, b: u32) {
+        if self.trace.is_on() {
+            self.trace.push(
+                self.engine.now().ps(),
+                crate::trace::NO_CPU,
+                kind,
+                None,
+                a,
+                b,
+            );
         }
     }
 

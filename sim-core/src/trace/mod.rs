@@ -10,6 +10,6 @@ mod sink;
 mod source;
 
 pub use names::{LineName, Names, WordName};
-pub use record::{Kind, Level, NO_CPU, Record};
+pub use record::{DqlField, Kind, Level, NO_CPU, Record};
 pub use sink::{Mode, Sink};
 pub use source::{Recording, Source};

@@ -98,6 +98,8 @@ kinds! {
     QdiscDequeue = "qdisc_dequeue",
     /// skb `a` went back to the head of qdisc `b` (`dev_requeue_skb`).
     QdiscRequeue = "qdisc_requeue",
+    /// `b` packets were taken from qdisc `a` at once (bulk dequeue).
+    QdiscBulk = "qdisc_bulk",
     /// Qdisc `a` now holds `b` packets.
     QdiscLen = "qdisc_qlen",
     /// skb `a` was dropped; `b`: index into [`Names::reasons`](super::Names::reasons).
@@ -117,10 +119,61 @@ kinds! {
     TxqState = "txq_state",
     /// Doorbell of txq `a` was rung; `b`: new tail.
     Doorbell = "doorbell",
+    /// The device of txq `a` put a frame's last bit on the wire; `b`: bytes without FCS.
+    WireDone = "wire_done",
+    /// The vector of NAPI instance `a` interrupts; `b`: descriptors that its device completed so far.
+    NicIrq = "nic_irq",
+    /// A NAPI poll took `a` packets of at most `b`.
+    NapiPoll = "napi_poll",
+    /// BQL of a txq at a completion: `a`: txq << 8 | [`DqlField`]; `b`: its value.
+    Dql = "dql_completed",
     /// A mark of the model itself: `a` index into [`Names::marks`](super::Names::marks).
     Mark = "mark",
     /// A law was broken here: `a` index into the outcome's violations.
     Violation = "violation",
+}
+
+/// Which field of `struct dql` a [`Kind::Dql`] record shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum DqlField {
+    Packets,
+    Count,
+    NumQueued,
+    NumCompleted,
+    AdjLimit,
+    Limit,
+    PrevOvlimit,
+    LowestSlack,
+}
+
+impl DqlField {
+    /// All, in the order of their numbers.
+    pub const ALL: [DqlField; 8] = [
+        DqlField::Packets,
+        DqlField::Count,
+        DqlField::NumQueued,
+        DqlField::NumCompleted,
+        DqlField::AdjLimit,
+        DqlField::Limit,
+        DqlField::PrevOvlimit,
+        DqlField::LowestSlack,
+    ];
+
+    /// The kernel's name.
+    pub fn name(self) -> &'static str {
+        [
+            "packets",
+            "count",
+            "num_queued",
+            "num_completed",
+            "adj_limit",
+            "limit",
+            "prev_ovlimit",
+            "lowest_slack",
+        ][self as usize]
+    }
 }
 
 /// Which of a CPU's contexts runs; a higher one suspends a lower one.

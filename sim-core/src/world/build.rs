@@ -5,12 +5,19 @@ use crate::config::{self, Config, DeviceKind, Workload};
 use crate::engine::Engine;
 use crate::engine::schedule::{Schedule, Timed};
 use crate::engine::time::{Instant, Span};
+use crate::frame::Frame;
 use crate::kernel::cost::CostTable;
-use crate::kernel::drivers::nic::{Nic, RxLoad};
+use crate::kernel::dql;
+use crate::kernel::drivers::event;
+use crate::kernel::drivers::nic::Nic;
 use crate::kernel::locking::McsNodes;
+use crate::kernel::napi::{Napi, WEIGHT};
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::sched::codel::{self, codel_time};
+use crate::kernel::sched::fq_codel::{self, FqCodel};
 use crate::kernel::sched::pfifo::Pfifo;
 use crate::kernel::sched::pfifo_fast::PfifoFast;
+use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
@@ -18,12 +25,13 @@ use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
 use crate::machine::memory::Placement;
+use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, RxRing, TxRing, Vector, Wire};
 use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
 use crate::workload::paced::Paced;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What a context runs.
@@ -76,7 +84,10 @@ pub(super) struct World {
     pub events: Events,
     /// Counters at the end of the warm-up.
     pub warm: RefCell<Option<Metrics>>,
-    device_of: Vec<(usize, usize)>,
+    /// Host, device and event of each device event.
+    device_events: Vec<(usize, usize, u32)>,
+    /// Where what a device sends arrives, and how much later.
+    links: BTreeMap<(usize, usize), ((usize, usize), Span)>,
 }
 
 /// A host's contexts before it is built.
@@ -103,7 +114,12 @@ impl World {
             .map(|h| Plan::new(h, &mut names.tasks))
             .collect();
         let contexts: u32 = plans.iter().map(|p| p.contexts.len() as u32).sum();
-        let devices: u32 = config.hosts.iter().map(|h| h.devices.len() as u32).sum();
+        let devices: u32 = config
+            .hosts
+            .iter()
+            .flat_map(|h| &h.devices)
+            .map(device_events)
+            .sum();
         let events = Events {
             starts: contexts,
             devices: 2 * contexts,
@@ -119,7 +135,7 @@ impl World {
             sink: Rc::new(Sink::new(options.trace)),
         };
         let schedule = schedule(config, options.seed);
-        let (mut hosts, mut device_of) = (Vec::new(), Vec::new());
+        let (mut hosts, mut events_of) = (Vec::new(), Vec::new());
         let (mut base, mut first_cpu, mut first_device) = (0, 0, events.devices);
         for (index, (host, plan)) in config.hosts.iter().zip(plans).enumerate() {
             let place = Place {
@@ -128,7 +144,9 @@ impl World {
                 first_cpu,
             };
             base += plan.contexts.len() as u32;
-            device_of.extend((0..host.devices.len()).map(|d| (index, d)));
+            for (d, device) in host.devices.iter().enumerate() {
+                events_of.extend((0..device_events(device)).map(|e| (index, d, e)));
+            }
             let prefix = if config.hosts.len() > 1 {
                 format!("{}/", host.name)
             } else {
@@ -143,7 +161,7 @@ impl World {
                 named: options.names,
             };
             let built = builder.build(plan, &shared, schedule.clone());
-            first_device += host.devices.len() as u32;
+            first_device = builder.first_device;
             first_cpu += built.machine.cpus() as u16;
             hosts.push(built);
         }
@@ -155,7 +173,15 @@ impl World {
             hosts,
             events,
             warm: RefCell::new(None),
-            device_of,
+            device_events: events_of,
+            links: config
+                .links
+                .iter()
+                .flat_map(|l| {
+                    let delay = Span::from_ps(l.delay);
+                    [(l.a, (l.b, delay)), (l.b, (l.a, delay))]
+                })
+                .collect(),
         }
     }
 
@@ -170,10 +196,22 @@ impl World {
         (host, n - host.first_ctx)
     }
 
-    /// The host and the number within it of device `n` of the world.
-    pub fn device(&self, n: u32) -> (&Host, usize) {
-        let (host, dev) = self.device_of[n as usize];
-        (&self.hosts[host], dev)
+    /// Device event `n` of the world: host, device, and which of the device's events.
+    pub fn device_event(&self, n: u32) -> (usize, usize, u32) {
+        self.device_events[n as usize]
+    }
+
+    /// Where what this device sends arrives, and how much later.
+    pub fn peer(&self, host: usize, dev: usize) -> Option<((usize, usize), Span)> {
+        self.links.get(&(host, dev)).copied()
+    }
+}
+
+/// Engine ids that a device needs.
+fn device_events(d: &config::Device) -> u32 {
+    match d.kind {
+        DeviceKind::Dummy => 0,
+        DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32,
     }
 }
 
@@ -205,8 +243,8 @@ impl Plan {
             }
         }
         for d in &host.devices {
-            if let DeviceKind::Nic { irq_cpu, .. } = d.kind {
-                plan.cpus.insert(irq_cpu);
+            if let DeviceKind::Nic(nic) = &d.kind {
+                plan.cpus.extend(&nic.irq_cpus);
             }
         }
         for &cpu in &plan.cpus.clone() {
@@ -260,10 +298,10 @@ impl Plan {
                     }
                 }
                 Workload::Forward { from, .. } => {
-                    let DeviceKind::Nic { irq_cpu, .. } = host.devices[*from].kind else {
+                    let DeviceKind::Nic(nic) = &host.devices[*from].kind else {
                         panic!("workloads[{index}].from is a NIC")
                     };
-                    plan.flow(&host.devices[*from].name, irq_cpu);
+                    plan.flow(&host.devices[*from].name, nic.irq_cpus[0]);
                 }
             }
         }
@@ -339,18 +377,63 @@ impl Plan {
 }
 
 fn queue_room(d: &config::Device) -> u64 {
-    let ring = match d.kind {
-        DeviceKind::Nic {
-            tx_ring, rx_ring, ..
-        } => u64::from(tx_ring) + u64::from(rx_ring),
+    let ring = match &d.kind {
+        DeviceKind::Nic(nic) => {
+            (u64::from(nic.tx_ring) + u64::from(nic.rx_ring)) * nic.irq_cpus.len() as u64
+        }
         DeviceKind::Dummy => 0,
     };
     let qdisc = match d.qdisc {
         config::Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
-        config::Qdisc::Pfifo { limit } => u64::from(limit),
+        config::Qdisc::Prio { limit } => 3 * u64::from(limit),
+        config::Qdisc::Pfifo { limit } | config::Qdisc::FqCodel { limit, .. } => u64::from(limit),
         config::Qdisc::Noqueue => 0,
     };
     ring + qdisc * u64::from(d.txqs)
+}
+
+/// `psched_mtu` of an Ethernet device: MTU and header.
+const PSCHED_MTU: u32 = 1514;
+/// Descriptors of 16 bytes in a line.
+const DESCS_PER_LINE: u32 = 4;
+
+/// The hardware of a NIC: a ring each way and a vector for each of its CPUs.
+fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Port {
+    let least = if nic.wire_overhead == 0 { 0 } else { ETH_ZLEN };
+    let mut port = Port::new(Wire::new(nic.rate, nic.wire_overhead, least), Span::ZERO);
+    let mut ring = |which: &str, size: u32| {
+        memory.lines(
+            &format!("{name} {which} ring"),
+            size.div_ceil(DESCS_PER_LINE),
+        )
+    };
+    for &cpu in &nic.irq_cpus {
+        let (tx, rx) = (nic.tx_ring, nic.rx_ring);
+        port.tx
+            .push(TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE));
+        port.rx
+            .push(RxRing::new(rx, ring("rx", rx), DESCS_PER_LINE));
+        port.vectors
+            .push(Vector::new(cpu, hardware(nic.moderation)));
+    }
+    port
+}
+
+fn hardware(moderation: config::Moderation) -> Moderation {
+    match moderation {
+        config::Moderation::Delay { after, frames } => Moderation::Delay {
+            after: Span::from_ps(after),
+            frames,
+        },
+        config::Moderation::Throttle(gap) => Moderation::Throttle(Cell::new(Span::from_ps(gap))),
+    }
+}
+
+fn bql_limits(d: &config::Device, hz: u32) -> Option<dql::Limits> {
+    match &d.kind {
+        DeviceKind::Nic(nic) => nic.bql.map(|(min, max)| dql::Limits { min, max, hz }),
+        DeviceKind::Dummy => None,
+    }
 }
 
 struct HostBuilder<'a> {
@@ -434,7 +517,7 @@ impl HostBuilder<'_> {
                 .map(|(name, cpu)| Flow::new(name.clone(), *cpu))
                 .collect(),
             violations: RefCell::default(),
-            first_device_event: self.first_device,
+            napis: Vec::new(),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -468,6 +551,7 @@ impl HostBuilder<'_> {
                 &name,
                 at,
                 d.kind == DeviceKind::Dummy,
+                bql_limits(d, self.host.kernel.hz),
                 locks,
             );
             if d.qdisc != config::Qdisc::Noqueue {
@@ -477,19 +561,29 @@ impl HostBuilder<'_> {
             }
             k.txqs.push(txq);
         }
-        let driver = match d.kind {
+        let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
-            DeviceKind::Nic {
-                tx_ring,
-                rx_ring,
-                rate,
-                irq_cpu,
-            } => Driver::Nic(Nic::place(memory, &d.name, tx_ring, rx_ring, rate, irq_cpu)),
+            DeviceKind::Nic(nic) => {
+                for v in 0..nic.irq_cpus.len() {
+                    k.napis.push(Napi::place(memory, &d.name, index, v, WEIGHT));
+                }
+                match nic.driver {
+                    config::NicDriver::Plain => Driver::Nic(Nic {
+                        port: port(memory, &d.name, nic),
+                        stop_thresh: nic.stop_thresh,
+                        wake_thresh: nic.wake_thresh,
+                        forward_to: Cell::new(None),
+                    }),
+                }
+            }
         };
+        let events = self.first_device;
+        self.first_device += device_events(d);
         k.devs.push(NetDevice {
             name: d.name.clone(),
             txqs: first..k.txqs.len(),
             driver,
+            events,
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
             tx_dropped: Cell::new(0),
@@ -508,10 +602,12 @@ impl HostBuilder<'_> {
     ) -> Qdisc {
         let locked = matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked));
         let number = k.qdiscs.len() as u32;
-        let text = if matches!(kind, config::Qdisc::Pfifo { .. }) {
-            "pfifo"
-        } else {
-            "pfifo_fast"
+        let text = match kind {
+            config::Qdisc::PfifoFast { .. } => "pfifo_fast",
+            config::Qdisc::Pfifo { .. } => "pfifo",
+            config::Qdisc::Prio { .. } => "prio",
+            config::Qdisc::FqCodel { .. } => "fq_codel",
+            config::Qdisc::Noqueue => "noqueue",
         };
         self.names
             .qdiscs
@@ -533,6 +629,29 @@ impl HostBuilder<'_> {
             config::Qdisc::Pfifo { limit } => Qdisc::place(at, false, limit >= 1, |_, _| {
                 Queueing::Pfifo(Pfifo::new(limit))
             }),
+            config::Qdisc::Prio { limit } => Qdisc::place(at, false, false, |memory, _| {
+                Queueing::Prio(Prio::place(memory, name, limit))
+            }),
+            config::Qdisc::FqCodel {
+                limit,
+                flows,
+                quantum,
+                target,
+                interval,
+            } => Qdisc::place(at, false, true, |memory, _| {
+                let units = |ps: u64| codel_time(ps / 1000);
+                let settings = fq_codel::Settings {
+                    limit,
+                    flows,
+                    quantum,
+                    codel: codel::Params {
+                        target: units(target),
+                        interval: units(interval),
+                        mtu: PSCHED_MTU,
+                    },
+                };
+                Queueing::FqCodel(FqCodel::place(memory, name, settings))
+            }),
             config::Qdisc::Noqueue => unreachable!("a device without a queue has no qdisc"),
         }
     }
@@ -551,15 +670,22 @@ impl HostBuilder<'_> {
                     packets,
                 } => {
                     debug_assert!(flow < plan.flows.len());
-                    let nic = k.nic(from).expect("checked in Plan::new");
-                    nic.rx.set(Some(RxLoad {
-                        flow: flow as u32,
-                        len: size,
+                    let Driver::Nic(nic) = &k.dev(from).driver else {
+                        panic!("checked in Plan::new")
+                    };
+                    nic.forward_to.set(Some(to));
+                    nic.port.rx[0].set_flood(Flood {
+                        frame: Frame {
+                            flow: flow as u32,
+                            len: size,
+                            port: flow as u32,
+                            segs: 1,
+                            ..Frame::default()
+                        },
                         every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
                         frames: packets.unwrap_or(u64::MAX),
                         start: Instant::ZERO,
-                        to,
-                    }));
+                    });
                     flow += 1;
                 }
             }

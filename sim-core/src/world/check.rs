@@ -118,8 +118,9 @@ impl World {
         let k = &host.kernel;
         let queued: usize = k.qdiscs.iter().map(|q| q.peek_all(host.cpu(0)).len()).sum();
         let on_rings: usize = (0..k.devs.len())
-            .filter_map(|d| k.nic(d))
-            .map(|n| n.in_flight())
+            .filter_map(|d| k.port(d))
+            .flat_map(|port| &port.tx)
+            .map(|ring| ring.frames())
             .sum();
         let known = queued + on_rings + k.held.get() as usize;
         if k.skbs.in_use() as usize != known {
@@ -190,6 +191,6 @@ impl Qdisc {
     /// enqueued = dequeued + queued, and the counter agrees with the queue.
     fn adds_up(&self, queued: u64) -> bool {
         let s = &self.stats;
-        s.enqueued.get() == s.dequeued.get() + queued && s.qlen.get() == queued
+        s.enqueued.get() == s.dequeued.get() + s.removed.get() + queued && s.qlen.get() == queued
     }
 }

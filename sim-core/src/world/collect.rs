@@ -96,7 +96,9 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
             tx_bytes: d.tx_bytes.get(),
             tx_dropped: d.tx_dropped.get(),
             rx_packets: d.rx_packets.get(),
-            rx_dropped: k.nic(i).map_or(0, |n| n.rx_dropped.get()),
+            rx_dropped: k
+                .port(i)
+                .map_or(0, |p| p.rx.iter().map(|r| r.missed.get()).sum()),
         });
     }
     for q in &k.qdiscs {

@@ -134,7 +134,7 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
             let cpu = host.cpu(ctx as u32);
             tasks.push(match *body {
                 Body::Softirq => Box::pin(softirq::softirq_context(cpu)),
-                Body::Hardirq => Box::pin(drivers::nic::hardirq_context(cpu)),
+                Body::Hardirq => Box::pin(drivers::hardirq_context(cpu)),
                 Body::Ksoftirqd => Box::pin(softirq::ksoftirqd(cpu)),
                 Body::Pktgen { workload, flow } => {
                     let crate::config::Workload::Pktgen(p) = &from.workloads[workload] else {
@@ -192,12 +192,29 @@ impl World {
             let (host, ctx) = self.context(id - self.events.starts);
             host.machine.first_start(ctx);
         } else {
-            let (host, dev) = self.device(id - self.events.devices);
-            if let Some(nic) = host.kernel.nic(dev) {
-                drivers::nic::interrupt(&host.machine, dev, nic);
-            }
+            self.device_fires(id - self.events.devices);
         }
         Flow::Go
+    }
+
+    /// Device event `n`; a frame that leaves a port goes over its link.
+    fn device_fires(&self, n: u32) {
+        let (index, dev, which) = self.device_event(n);
+        let host = &self.hosts[index];
+        let Some(frame) = drivers::fire(&host.kernel, &host.machine, dev, which) else {
+            return;
+        };
+        let Some(((peer, to), delay)) = self.peer(index, dev) else {
+            return;
+        };
+        let peer = &self.hosts[peer];
+        if let Some(port) = peer.kernel.port(to) {
+            port.incoming(frame);
+            peer.machine.push_device(
+                self.engine.now() + delay,
+                peer.kernel.dev(to).events + drivers::event::ARRIVAL,
+            );
+        }
     }
 
     /// Starts the loads, each at its own offset.
@@ -214,8 +231,9 @@ impl World {
                 host.machine.start_at(ctx as u32, Instant::ZERO + offset);
             }
             for dev in 0..host.kernel.devs.len() {
-                if let Some(nic) = host.kernel.nic(dev) {
-                    drivers::nic::arm_irq(&host.kernel, &host.machine, dev, nic);
+                let vectors = host.kernel.port(dev).map_or(0, |p| p.vectors.len());
+                for v in 0..vectors {
+                    drivers::arm_flood(&host.kernel, &host.machine, dev, v);
                 }
             }
         }

@@ -2,7 +2,10 @@
 
 use super::build::{Body, World};
 use super::{Options, contexts};
-use crate::config::{Config, Device, DeviceKind, Host, Kernel, Qdisc, Set3Retry, Stop, Workload};
+use crate::config::{
+    Config, Device, DeviceKind, Host, Kernel, Moderation, Nic, NicDriver, Qdisc, Set3Retry, Stop,
+    Workload,
+};
 use crate::engine::task::Task;
 use crate::engine::time::Instant;
 use crate::engine::{Class, StopReason};
@@ -79,12 +82,18 @@ impl Rig {
     }
 
     fn config(&self) -> Config {
-        let nic = DeviceKind::Nic {
+        let nic = DeviceKind::Nic(Nic {
+            driver: NicDriver::Plain,
             tx_ring: 64,
             rx_ring: 64,
             rate: 10_000_000_000,
-            irq_cpu: 0,
-        };
+            irq_cpus: vec![0],
+            moderation: Moderation::Throttle(50_000_000),
+            bql: None,
+            stop_thresh: 1,
+            wake_thresh: 1,
+            wire_overhead: crate::machine::nic::ETHERNET_OVERHEAD,
+        });
         let device = |name: &str, kind, qdisc| Device {
             name: name.into(),
             kind,
@@ -93,6 +102,7 @@ impl Rig {
         };
         Config {
             name: "test".into(),
+            links: Vec::new(),
             hosts: vec![Host {
                 name: "h0".into(),
                 machine: Arc::new(self.profile.clone()),
@@ -101,7 +111,7 @@ impl Rig {
                     set3_retry: Set3Retry::ReadFirst,
                     dev_weight: self.dev_weight,
                     tas_bit_early_return: false,
-                    costs: Vec::new(),
+                    ..Kernel::default()
                 },
                 layouts: LayoutSet::default(),
                 devices: vec![

@@ -155,7 +155,9 @@ pub fn home(trace: &Trace, i: usize) -> LaneKey {
     match record.kind() {
         _ if usize::from(record.cpu) < trace.cpus.len() => LaneKey::Context(record.cpu),
         Kind::QdiscLen if (record.a as usize) < trace.qdiscs.len() => LaneKey::Qdisc(record.a),
-        Kind::TxqState | Kind::Doorbell if (record.a as usize) < trace.txqs.len() => {
+        Kind::TxqState | Kind::Doorbell | Kind::WireDone
+            if (record.a as usize) < trace.txqs.len() =>
+        {
             LaneKey::Txq(record.a)
         }
         _ => LaneKey::Marks,

@@ -179,10 +179,11 @@ impl NameMatch {
                 Kind::LineMiss | Kind::LineFrom => is(&self.lines, a),
                 Kind::LockAcquire | Kind::LockRelease | Kind::TrylockFail => is(&self.locks, a),
                 Kind::QdiscEnqueue | Kind::QdiscDequeue | Kind::QdiscRequeue => is(&self.qdiscs, b),
-                Kind::QdiscLen | Kind::NetifSchedule => is(&self.qdiscs, a),
+                Kind::QdiscLen | Kind::QdiscBulk | Kind::NetifSchedule => is(&self.qdiscs, a),
                 Kind::SkbDrop => is(&self.reasons, b),
                 Kind::DevXmit => is(&self.txqs, b),
-                Kind::TxqState | Kind::Doorbell => is(&self.txqs, a),
+                Kind::TxqState | Kind::Doorbell | Kind::WireDone => is(&self.txqs, a),
+                Kind::Dql => is(&self.txqs, a >> 8),
                 Kind::Mark => is(&self.marks, a),
                 _ => false,
             }

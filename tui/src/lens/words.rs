@@ -2,7 +2,7 @@
 
 use super::Trace;
 use super::time;
-use sim_core::trace::{Kind, Level, LineName, NO_CPU, Names, Record, WordName};
+use sim_core::trace::{DqlField, Kind, Level, LineName, NO_CPU, Names, Record, WordName};
 
 /// The softirq vectors, in the order of their numbers.
 const VECTORS: [&str; 10] = [
@@ -147,6 +147,15 @@ pub fn arguments(trace: &Trace, record: &Record) -> String {
             .map_or_else(|| format!("vec {a}"), |v| (*v).to_owned()),
         Kind::TxqState => format!("{} {}", txq(a), txq_state(b)),
         Kind::Doorbell => format!("{} tail {b}", txq(a)),
+        Kind::QdiscBulk => format!("{b} at once from {}", qdisc(a)),
+        Kind::WireDone => format!("{} {b} bytes left", txq(a)),
+        Kind::NicIrq => format!("napi {a}, {b} descriptors completed"),
+        Kind::NapiPoll => format!("{a} of {b} packets"),
+        Kind::Dql => {
+            let field = DqlField::ALL.get((a & 0xff) as usize);
+            let field = field.map_or("?", |f| f.name());
+            format!("{} {field} = {b}", txq(a >> 8))
+        }
         Kind::Mark => names.marks.get(a as usize).cloned().unwrap_or_default(),
         Kind::Violation => violation(trace, a),
         #[allow(

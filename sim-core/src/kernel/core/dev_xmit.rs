@@ -8,11 +8,10 @@ use crate::kernel::netdev::{
     Driver, ENETDOWN, NET_XMIT_DROP, NET_XMIT_SUCCESS, NETDEV_TX_BUSY, dev_xmit_complete,
 };
 use crate::kernel::sched::generic::{
-    enqueue_result, is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued,
-    sch_direct_xmit,
+    is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued, sch_direct_xmit,
 };
 use crate::kernel::sched::lockless;
-use crate::kernel::sched::qdisc::{Qdisc, Queueing, state};
+use crate::kernel::sched::qdisc::{Qdisc, state};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::softirq::{local_bh_disable, local_bh_enable};
 use crate::kernel::{Cost, Cpu, Func, Reason};
@@ -64,9 +63,9 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
         q.busylock.lock(cpu).await;
     }
     q.root_lock.lock(cpu).await;
-    let mut refused = None;
+    let mut to_free = Vec::new();
     let rc = if cpu.load(q.state).await & state::DEACTIVATED != 0 {
-        refused = Some(Reason::QdiscDeactivated);
+        to_free.push(skb);
         NET_XMIT_DROP
     } else if q.can_bypass && cpu.load(q.qlen).await == 0 && locked_run_begin(cpu, q).await {
         let n = cpu.load(q.bstats).await;
@@ -84,19 +83,7 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
         NET_XMIT_SUCCESS
     } else {
         cpu.spend(Cost::DevQdiscEnqueue);
-        let queued = match &q.queue {
-            Queueing::PfifoFast(rings) => rings.enqueue(cpu, q, skb).await,
-            Queueing::Pfifo(list) => list.enqueue(cpu, q, skb).await,
-        };
-        if queued {
-            let n = cpu.load(q.qlen).await;
-            cpu.store(q.qlen, n + 1).await;
-            let backlog = cpu.load(q.qstats).await;
-            cpu.store(q.qstats, backlog + u64::from(cpu.k.skbs.len(skb)))
-                .await;
-        } else {
-            refused = Some(Reason::QdiscDrop);
-        }
+        let rc = q.enqueue_locked(cpu, skb, &mut to_free).await;
         if locked_run_begin(cpu, q).await {
             if contended {
                 q.busylock.unlock(cpu).await;
@@ -105,15 +92,11 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
             qdisc_run_dequeued(cpu, q).await;
             locked_run_end(cpu, q).await;
         }
-        if queued {
-            NET_XMIT_SUCCESS
-        } else {
-            NET_XMIT_DROP
-        }
+        rc
     };
     q.root_lock.unlock(cpu).await;
-    if refused.is_some() {
-        enqueue_result(cpu, q, skb, false).await;
+    for skb in to_free {
+        q.drop_skb(cpu, skb).await;
     }
     if contended {
         q.busylock.unlock(cpu).await;
@@ -133,7 +116,7 @@ async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 
     txq.hard_tx_lock(cpu).await;
     let mut rc = NETDEV_TX_BUSY;
     if !txq.stopped(cpu).await {
-        rc = dev_hard_start_xmit(cpu, skb, number, false).await;
+        rc = dev_hard_start_xmit(cpu, skb, number).await.rc;
     }
     txq.hard_tx_unlock(cpu).await;
     if dev_xmit_complete(rc) {
@@ -144,11 +127,56 @@ async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 
     ENETDOWN
 }
 
-/// `dev_hard_start_xmit` of one skb; `more`: another follows at once (`xmit_more`).
-pub(crate) async fn dev_hard_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, more: bool) -> i32 {
+/// `validate_xmit_skb_list`.
+pub(crate) async fn validate_xmit_skb_list(cpu: Cpu<'_>, head: Skb) {
+    let skbs = &cpu.k.skbs;
+    let reads = line::L1 | line::L2 | line::L3;
+    let mut next = Some(head);
+    while let Some(skb) = next {
+        cpu.spend(Cost::ValidateXmit);
+        cpu.touch([skbs.struct_lines(skb, reads, line::L0)]).await;
+        cpu.touch([skbs.head_lines(skb, line::SHINFO, 0)]).await;
+        next = skbs.next(skb);
+    }
+}
+
+/// What became of a list.
+pub(crate) struct Xmit {
+    /// Of the last one that the driver saw.
+    pub rc: i32,
+    /// What it did not take.
+    pub rest: Option<Skb>,
+}
+
+/// `dev_hard_start_xmit` of the list at `first`: `xmit_more` for all but the last. It ends early if the
+/// driver is busy or has stopped the queue.
+pub(crate) async fn dev_hard_start_xmit(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
     let _span = cpu.enter(Func::DevHardStartXmit);
-    cpu.spend(Cost::DevHardStartXmit);
-    netdev_start_xmit(cpu, skb, number, more).await
+    let skbs = &cpu.k.skbs;
+    let mut skb = first;
+    loop {
+        cpu.spend(Cost::DevHardStartXmit);
+        let next = skbs.next(skb);
+        skbs.set_next(skb, None);
+        let rc = netdev_start_xmit(cpu, skb, number, next.is_some()).await;
+        if !dev_xmit_complete(rc) {
+            skbs.set_next(skb, next);
+            return Xmit {
+                rc,
+                rest: Some(skb),
+            };
+        }
+        let Some(next) = next else {
+            return Xmit { rc, rest: None };
+        };
+        if cpu.k.txq(number).drv_stopped(cpu).await {
+            return Xmit {
+                rc: NETDEV_TX_BUSY,
+                rest: Some(next),
+            };
+        }
+        skb = next;
+    }
 }
 
 /// `netdev_start_xmit`: the driver's `ndo_start_xmit`.

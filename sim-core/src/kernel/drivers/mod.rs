@@ -1,4 +1,143 @@
-//! Drivers.
+//! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
-pub(crate) mod dummy;
+pub mod dummy;
 pub mod nic;
+
+use super::napi::napi_schedule;
+use super::netdev::{Driver, TxQueue};
+use super::{Cost, Cpu, Func, Kernel};
+use crate::engine::time::Instant;
+use crate::frame::Frame;
+use crate::machine::Machine;
+use crate::machine::nic::Port;
+use crate::trace::Kind;
+
+/// A device's events, as offsets from its first engine id.
+pub mod event {
+    /// A segment has left the wire.
+    pub const WIRE: u32 = 0;
+    /// A frame arrives over the link.
+    pub const ARRIVAL: u32 = 1;
+    /// Interrupt vector 0; the others follow.
+    pub const VECTOR: u32 = 2;
+}
+
+/// Most NAPI instances (vectors) of a host.
+pub const MAX_VECTORS: usize = 64;
+
+/// The driver's poll of a NAPI instance; how many packets it took.
+pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
+    let dev = cpu.k.napis[napi].dev;
+    match &cpu.k.dev(dev).driver {
+        Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Dummy => unreachable!("dummy has no NAPI"),
+    }
+}
+
+/// The driver writes the tail of transmit ring `queue`: an uncached write, behind all stores before it.
+pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: &TxQueue) {
+    cpu.smp_wmb().await;
+    cpu.elapse(cpu.machine().costs.mmio);
+    let ring = &port.tx[queue];
+    cpu.record(
+        Kind::Doorbell,
+        txq.number,
+        (ring.next() % u64::from(ring.size())) as u32,
+    );
+    ring.doorbell(cpu.now() + port.fetch);
+    start_wire(cpu.k, cpu.machine(), txq.dev, cpu.now());
+}
+
+fn start_wire(k: &Kernel, m: &Machine, dev: usize, now: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    if let Some(at) = port.start(now) {
+        m.push_device(at, k.dev(dev).events + event::WIRE);
+    }
+}
+
+/// Notes for vector `v` of `dev` that something happened at `at`.
+fn note(k: &Kernel, m: &Machine, dev: usize, v: usize, at: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    if let Some(due) = port.vectors[v].note(m.engine.now(), at) {
+        m.push_device(due, k.dev(dev).events + event::VECTOR + v as u32);
+    }
+}
+
+/// The driver lets vector `v` interrupt again.
+pub(crate) async fn unmask(cpu: Cpu<'_>, dev: usize, v: usize) {
+    cpu.elapse(cpu.machine().costs.mmio);
+    cpu.settle().await;
+    let Some(port) = cpu.k.port(dev) else { return };
+    let m = cpu.machine();
+    if let Some(due) = port.vectors[v].unmask(cpu.now()) {
+        m.push_device(due, cpu.k.dev(dev).events + event::VECTOR + v as u32);
+    }
+    arm_flood(cpu.k, m, dev, v);
+}
+
+/// A traffic generator's frames come without events; the vector hears of the next one here.
+pub(crate) fn arm_flood(k: &Kernel, m: &Machine, dev: usize, v: usize) {
+    let Some(port) = k.port(dev) else { return };
+    let next = port
+        .rx
+        .get(v)
+        .and_then(|ring| ring.next_arrival(m.engine.now()));
+    if let Some(at) = next
+        && !port.vectors[v].is_masked()
+    {
+        note(k, m, dev, v, at);
+    }
+}
+
+/// Event `which` of device `dev` fires. Returns what goes over the link.
+pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Frame> {
+    let port = k.port(dev)?;
+    let now = m.engine.now();
+    match which {
+        event::WIRE => {
+            let sent = port.sent();
+            let txq = k.txq(k.dev(dev).txqs.start + sent.queue);
+            m.record_device(Kind::WireDone, txq.number, sent.frame.len);
+            start_wire(k, m, dev, now);
+            if let Some(line) = sent.written_back {
+                m.dma_write(line);
+                note(k, m, dev, sent.queue.min(port.vectors.len() - 1), now);
+            }
+            Some(sent.frame)
+        }
+        event::ARRIVAL => {
+            let frame = port.landed()?;
+            let queue = frame.port as usize % port.rx.len().max(1);
+            let ring = port.rx.get(queue)?;
+            if ring.arrive(frame, now) {
+                note(k, m, dev, queue, now);
+            }
+            None
+        }
+        vector => {
+            let v = (vector - event::VECTOR) as usize;
+            if port.vectors[v].fire(now) {
+                let napi = k.napis.iter().position(|n| n.dev == dev && n.vector == v)?;
+                let completed = port.tx.get(v).map_or(0, |t| t.counts().2);
+                m.record_device(Kind::NicIrq, napi as u32, completed as u32);
+                m.raise_irq(port.vectors[v].cpu, napi as u32);
+            }
+            None
+        }
+    }
+}
+
+/// Body of a CPU's hard interrupt context: each vector schedules its NAPI instance.
+pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
+    loop {
+        while let Some(napi) = cpu.take_irq() {
+            let _span = cpu.enter(Func::NicIrq);
+            cpu.elapse(cpu.machine().costs.irq_entry);
+            cpu.spend(Cost::HardIrq);
+            napi_schedule(cpu, napi as usize).await;
+            cpu.settle().await;
+        }
+        cpu.finish(cpu.k.softnet(cpu.id()).is_pending());
+        cpu.started().await;
+    }
+}

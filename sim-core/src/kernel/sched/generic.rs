@@ -2,15 +2,16 @@
 //!
 //! Follows Linux 5.11 `net/sched/sch_generic.c` and `include/net/pkt_sched.h`; what differs between
 //! versions for lockless qdiscs is in [`lockless`](super::lockless).
-//! Absent: skb_bad_txq beyond its test, offload, bulk dequeue (no driver here has BQL).
+//! Absent: skb_bad_txq beyond its test, offload.
 
 use super::lockless;
-use super::qdisc::{Qdisc, Queueing};
-use crate::kernel::core::dev_xmit::dev_hard_start_xmit;
-use crate::kernel::netdev::{NET_XMIT_SUCCESS, dev_xmit_complete};
+use super::qdisc::Qdisc;
+use crate::kernel::core::dev_xmit::{dev_hard_start_xmit, validate_xmit_skb_list};
+use crate::kernel::netdev::{NET_XMIT_SUCCESS, TxQueue};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::softirq::__netif_schedule;
-use crate::kernel::{Cost, Cpu, Func, Reason};
+use crate::kernel::{Cost, Cpu, Func};
+use crate::trace::Kind;
 
 /// `qdisc_run_begin` of a locked qdisc; the caller holds the root lock.
 pub(crate) async fn locked_run_begin(cpu: Cpu<'_>, q: &Qdisc) -> bool {
@@ -41,8 +42,7 @@ pub(crate) async fn enqueue_result(cpu: Cpu<'_>, q: &Qdisc, skb: Skb, queued: bo
     if queued {
         return NET_XMIT_SUCCESS;
     }
-    cpu.k.bump(&q.stats.dropped, 1);
-    cpu.k.drop_skb(cpu, skb, Reason::QdiscDrop).await;
+    q.drop_skb(cpu, skb).await;
     lockless::REFUSED
 }
 
@@ -51,8 +51,8 @@ pub(crate) async fn qdisc_run_dequeued(cpu: Cpu<'_>, q: &Qdisc) {
     let _span = cpu.enter(Func::QdiscRun);
     cpu.spend(Cost::QdiscRun);
     let mut quota = cpu.k.config.dev_weight;
-    while qdisc_restart(cpu, q).await {
-        quota = quota.saturating_sub(1);
+    while let Some(packets) = qdisc_restart(cpu, q).await {
+        quota = quota.saturating_sub(packets);
         if quota == 0 {
             if q.nolock {
                 lockless::come_back(cpu, q).await;
@@ -64,17 +64,25 @@ pub(crate) async fn qdisc_run_dequeued(cpu: Cpu<'_>, q: &Qdisc) {
     }
 }
 
-/// `qdisc_restart`: one packet; false if there was none or the device would not take it.
-async fn qdisc_restart(cpu: Cpu<'_>, q: &Qdisc) -> bool {
-    let Some((skb, validate)) = dequeue_skb(cpu, q).await else {
-        return false;
-    };
+/// `qdisc_restart`: one packet, or as many as BQL lets through at once. How many there were; `None` if
+/// there were none or the device would not take them.
+async fn qdisc_restart(cpu: Cpu<'_>, q: &Qdisc) -> Option<u32> {
+    let batch = dequeue_skb(cpu, q).await?;
     cpu.spend(Cost::QdiscRunPacket);
-    sch_direct_xmit(cpu, q, skb, validate).await
+    sch_direct_xmit(cpu, q, batch.head, batch.validate)
+        .await
+        .then_some(batch.packets)
+}
+
+/// What `dequeue_skb` found: a list.
+struct Batch {
+    head: Skb,
+    packets: u32,
+    validate: bool,
 }
 
 /// `dequeue_skb`: requeued packets first.
-async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<(Skb, bool)> {
+async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<Batch> {
     let _span = cpu.enter(Func::DequeueSkb);
     if q.nolock {
         lockless::before_dequeue(cpu, q).await;
@@ -97,7 +105,11 @@ async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<(Skb, bool)> {
             q.root_lock.unlock(cpu).await;
         }
         if skb.is_some() || stopped {
-            return skb.map(|skb| (skb, false));
+            return skb.map(|head| Batch {
+                head,
+                packets: 1,
+                validate: false,
+            });
         }
     }
     if txq.frozen_or_stopped(cpu).await {
@@ -105,69 +117,77 @@ async fn dequeue_skb(cpu: Cpu<'_>, q: &Qdisc) -> Option<(Skb, bool)> {
         return None;
     }
     cpu.load(q.skb_bad_txq).await;
-    let skb = match &q.queue {
-        Queueing::PfifoFast(rings) => rings.dequeue(cpu, q).await,
-        Queueing::Pfifo(list) => list.dequeue(cpu, q).await,
-    }?;
-    if !q.nolock {
-        // qlen, qstats and bstats under the root lock.
-        let n = cpu.load(q.qlen).await;
-        cpu.store(q.qlen, n.wrapping_sub(1)).await;
-        let backlog = cpu.load(q.qstats).await;
-        cpu.store(
-            q.qstats,
-            backlog.wrapping_sub(u64::from(cpu.k.skbs.len(skb))),
-        )
-        .await;
-        let sent = cpu.load(q.bstats).await;
-        cpu.store(q.bstats, sent + 1).await;
-    }
-    q.note_dequeue(cpu, skb);
-    q.note_sent(cpu, skb);
-    // try_bulk_dequeue_skb: dql_avail is 0 without BQL.
-    cpu.load(txq.dql).await;
-    Some((skb, true))
+    let head = q.dequeue(cpu).await?;
+    let packets = try_bulk_dequeue_skb(cpu, q, txq, head).await;
+    Some(Batch {
+        head,
+        packets,
+        validate: true,
+    })
 }
 
-/// `sch_direct_xmit`: false if the device would not take the packet (it is requeued then).
-/// For a locked qdisc the root lock is dropped meanwhile.
-pub(crate) async fn sch_direct_xmit(cpu: Cpu<'_>, q: &Qdisc, skb: Skb, validate: bool) -> bool {
+/// `try_bulk_dequeue_skb`: more packets behind `head` while BQL has room for them. How many in all.
+async fn try_bulk_dequeue_skb(cpu: Cpu<'_>, q: &Qdisc, txq: &TxQueue, head: Skb) -> u32 {
+    let skbs = &cpu.k.skbs;
+    skbs.set_next(head, None);
+    let mut bytelimit = txq.dql_avail(cpu).await - skbs.len(head) as i32;
+    let (mut packets, mut last) = (1, head);
+    while bytelimit > 0
+        && let Some(next) = q.dequeue(cpu).await
+    {
+        bytelimit -= skbs.len(next) as i32;
+        cpu.touch([skbs.struct_lines(last, 0, line::L0)]).await;
+        skbs.set_next(last, Some(next));
+        skbs.set_next(next, None);
+        last = next;
+        packets += 1;
+    }
+    if packets > 1 {
+        cpu.record(Kind::QdiscBulk, q.number, packets);
+    }
+    packets
+}
+
+/// `sch_direct_xmit` of the list at `head`: false if the device would not take all of it (the rest is
+/// requeued then). For a locked qdisc the root lock is dropped meanwhile.
+pub(crate) async fn sch_direct_xmit(cpu: Cpu<'_>, q: &Qdisc, head: Skb, validate: bool) -> bool {
     let _span = cpu.enter(Func::SchDirectXmit);
     cpu.spend(Cost::SchDirectXmit);
     if !q.nolock {
         q.root_lock.unlock(cpu).await;
     }
     if validate {
-        cpu.spend(Cost::ValidateXmit);
-        let reads = line::L1 | line::L2 | line::L3;
-        let skbs = &cpu.k.skbs;
-        cpu.touch([skbs.struct_lines(skb, reads, line::L0)]).await;
-        cpu.touch([skbs.head_lines(skb, line::SHINFO, 0)]).await;
+        validate_xmit_skb_list(cpu, head).await;
     }
     let txq = cpu.k.txq(q.txq);
     txq.hard_tx_lock(cpu).await;
-    let sent = if txq.frozen_or_stopped(cpu).await {
+    let rest = if txq.frozen_or_stopped(cpu).await {
         lockless::maybe_clear_missed(cpu, q).await;
-        false
+        Some(head)
     } else {
-        dev_xmit_complete(dev_hard_start_xmit(cpu, skb, q.txq, false).await)
+        dev_hard_start_xmit(cpu, head, q.txq).await.rest
     };
     txq.hard_tx_unlock(cpu).await;
     if !q.nolock {
         q.root_lock.lock(cpu).await;
     }
-    if !sent {
-        dev_requeue_skb(cpu, q, skb).await;
+    if let Some(rest) = rest {
+        dev_requeue_skb(cpu, q, rest).await;
     }
-    sent
+    rest.is_none()
 }
 
-/// `dev_requeue_skb`.
-async fn dev_requeue_skb(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) {
+/// `dev_requeue_skb`: a list.
+async fn dev_requeue_skb(cpu: Cpu<'_>, q: &Qdisc, head: Skb) {
     if q.nolock {
         q.root_lock.lock(cpu).await;
     }
-    q.push_requeued(cpu, skb).await;
+    let mut next = Some(head);
+    while let Some(skb) = next {
+        next = cpu.k.skbs.next(skb);
+        cpu.k.skbs.set_next(skb, None);
+        q.push_requeued(cpu, skb).await;
+    }
     if q.nolock {
         q.root_lock.unlock(cpu).await;
         lockless::come_back(cpu, q).await;

@@ -6,6 +6,7 @@
 //! patches: only `v1` and the RFC are printed there.
 
 use super::generic::{qdisc_run_dequeued, sch_direct_xmit};
+use super::pfifo_fast::PfifoFast;
 use super::qdisc::{Qdisc, Queueing, state};
 use crate::config::Set3Retry;
 use crate::kernel::netdev::{NET_XMIT_DROP, NET_XMIT_SUCCESS};
@@ -326,19 +327,21 @@ async fn may_need_requeuing(cpu: Cpu<'_>, q: &Qdisc) -> bool {
     if cpu.load(q.gso_skb).await != 0 {
         return true;
     }
+    rings(q).has_packet(cpu).await
+}
+
+/// The only qdisc with `TCQ_F_NOLOCK`.
+fn rings(q: &Qdisc) -> &PfifoFast {
     match &q.queue {
-        Queueing::PfifoFast(rings) => rings.has_packet(cpu).await,
-        Queueing::Pfifo(_) => cpu.load(q.qlen).await != 0,
+        Queueing::PfifoFast(rings) => rings,
+        _ => unreachable!("only pfifo_fast is lockless"),
     }
 }
 
 /// `dev_qdisc_enqueue` of a lockless qdisc; a refused packet is dropped.
 async fn enqueue(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
     cpu.spend(Cost::DevQdiscEnqueue);
-    let queued = match &q.queue {
-        Queueing::PfifoFast(rings) => rings.enqueue(cpu, q, skb).await,
-        Queueing::Pfifo(list) => list.enqueue(cpu, q, skb).await,
-    };
+    let queued = rings(q).enqueue(cpu, q, skb).await;
     super::generic::enqueue_result(cpu, q, skb, queued).await
 }
 

@@ -1,9 +1,12 @@
 //! `net/sched`: queueing disciplines.
 
+pub mod codel;
+pub mod fq_codel;
 pub(crate) mod generic;
 pub(crate) mod lockless;
 pub mod pfifo;
 pub mod pfifo_fast;
+pub mod prio;
 pub mod ptr_ring;
 pub mod qdisc;
 pub mod user;

@@ -12,7 +12,7 @@ use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::memory::Placement;
 
 /// `prio2band`: band of each `skb->priority & 15`.
-const PRIO2BAND: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+pub(crate) const PRIO2BAND: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 const BANDS: usize = 3;
 
 /// The three rings.

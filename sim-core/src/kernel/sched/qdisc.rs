@@ -1,11 +1,14 @@
 //! `struct Qdisc`: the words that senders share, where the layout puts them.
 
+use super::fq_codel::FqCodel;
 use super::pfifo::Pfifo;
 use super::pfifo_fast::PfifoFast;
+use super::prio::Prio;
 use crate::engine::time::Instant;
 use crate::kernel::locking::QSpinLock;
+use crate::kernel::netdev::{NET_XMIT_CN, NET_XMIT_DROP, NET_XMIT_SUCCESS};
 use crate::kernel::skb::Skb;
-use crate::kernel::{Cpu, Func};
+use crate::kernel::{Cpu, Func, Reason};
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
 use crate::trace::Kind;
@@ -81,6 +84,10 @@ pub enum Queueing {
     PfifoFast(Box<PfifoFast>),
     /// One list.
     Pfifo(Pfifo),
+    /// Three lists.
+    Prio(Prio),
+    /// Flows.
+    FqCodel(FqCodel),
 }
 
 /// A queueing discipline on one transmit queue.
@@ -138,6 +145,7 @@ pub struct QdiscStats {
     pub bypassed: Cell<u64>,
     pub enqueued: Cell<u64>,
     pub dequeued: Cell<u64>,
+    pub removed: Cell<u64>,
     pub qlen: Cell<u64>,
     pub backlog: Cell<u64>,
     pub qlen_max: Cell<u64>,
@@ -222,6 +230,91 @@ impl Qdisc {
         self.note_len(cpu, u64::MAX, cpu.k.skbs.len(skb), Kind::QdiscDequeue, skb);
     }
 
+    /// Notes that `skb`, which was queued, is thrown away.
+    fn note_removed(&self, cpu: Cpu<'_>, skb: Skb) {
+        bump(&self.stats.removed, 1);
+        self.note_len(cpu, u64::MAX, cpu.k.skbs.len(skb), Kind::QdiscDequeue, skb);
+    }
+
+    /// `enqueue` of a locked qdisc; the caller holds the root lock. Who has to be freed once it is
+    /// dropped goes to `to_free`.
+    pub(crate) async fn enqueue_locked(
+        &self,
+        cpu: Cpu<'_>,
+        skb: Skb,
+        to_free: &mut Vec<Skb>,
+    ) -> i32 {
+        let mut rc = NET_XMIT_SUCCESS;
+        let queued = match &self.queue {
+            Queueing::PfifoFast(rings) => rings.enqueue(cpu, self, skb).await,
+            Queueing::Pfifo(list) => list.enqueue(cpu, self, skb).await,
+            Queueing::Prio(bands) => bands.enqueue(cpu, self, skb).await,
+            Queueing::FqCodel(flows) => {
+                let result = flows.enqueue(cpu, self, skb).await;
+                if result.congested {
+                    rc = NET_XMIT_CN;
+                }
+                *to_free = result.dropped;
+                true
+            }
+        };
+        if !queued {
+            to_free.push(skb);
+            return NET_XMIT_DROP;
+        }
+        self.change_len(cpu, 1, cpu.k.skbs.len(skb)).await;
+        for &gone in to_free.iter() {
+            self.note_removed(cpu, gone);
+            self.change_len(cpu, u64::MAX, cpu.k.skbs.len(gone)).await;
+        }
+        rc
+    }
+
+    /// `dequeue`, under what protects it.
+    pub(crate) async fn dequeue(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        let skb = match &self.queue {
+            Queueing::PfifoFast(rings) => rings.dequeue(cpu, self).await,
+            Queueing::Pfifo(list) => list.dequeue(cpu, self).await,
+            Queueing::Prio(bands) => bands.dequeue(cpu).await,
+            Queueing::FqCodel(flows) => {
+                let mut dropped = Vec::new();
+                let skb = flows.dequeue(cpu, &mut dropped).await;
+                for gone in dropped {
+                    self.note_removed(cpu, gone);
+                    self.change_len(cpu, u64::MAX, cpu.k.skbs.len(gone)).await;
+                    self.drop_skb(cpu, gone).await;
+                }
+                skb
+            }
+        }?;
+        if !self.nolock {
+            self.change_len(cpu, u64::MAX, cpu.k.skbs.len(skb)).await;
+            let sent = cpu.load(self.bstats).await;
+            cpu.store(self.bstats, sent + 1).await;
+        }
+        self.note_dequeue(cpu, skb);
+        self.note_sent(cpu, skb);
+        Some(skb)
+    }
+
+    /// qlen and backlog under the root lock.
+    async fn change_len(&self, cpu: Cpu<'_>, delta: u64, len: u32) {
+        let n = cpu.load(self.qlen).await;
+        cpu.store(self.qlen, n.wrapping_add(delta)).await;
+        let backlog = cpu.load(self.qstats).await;
+        cpu.store(
+            self.qstats,
+            backlog.wrapping_add(delta.wrapping_mul(u64::from(len))),
+        )
+        .await;
+    }
+
+    /// `qdisc_drop` once the lock is dropped: counted and freed.
+    pub(crate) async fn drop_skb(&self, cpu: Cpu<'_>, skb: Skb) {
+        bump(&self.stats.dropped, 1);
+        cpu.k.drop_skb(cpu, skb, Reason::QdiscDrop).await;
+    }
+
     fn note_len(&self, cpu: Cpu<'_>, delta: u64, len: u32, kind: Kind, skb: Skb) {
         let s = &self.stats;
         s.qlen.set(s.qlen.get().wrapping_add(delta));
@@ -265,6 +358,8 @@ impl Qdisc {
         match &self.queue {
             Queueing::PfifoFast(q) => all.extend(q.peek_all(cpu)),
             Queueing::Pfifo(q) => all.extend(q.peek_all()),
+            Queueing::Prio(q) => all.extend(q.peek_all()),
+            Queueing::FqCodel(q) => all.extend(q.peek_all()),
         }
         all
     }
