@@ -154,7 +154,7 @@ pub struct Repro {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  skbsim calibrate lockless -o /tmp             writes /tmp/kunpeng-920.ron
+  skbsim calibrate lockless -o fitted           writes fitted/kunpeng-920.ron
   skbsim calibrate lockless --row S3.table.vanilla.t1 --steps 20
 
 Only values with `fitted` move, inside their `range`, and only the rows they name are looked at")]

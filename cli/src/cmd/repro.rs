@@ -24,7 +24,7 @@ use experiment::Experiment;
 use std::io::Write;
 
 /// Every experiment whose scenarios are in the library. One that is described but not here yet waits in
-/// [`WAITING`] for its scenarios.
+/// `WAITING` for its scenarios.
 pub const EXPERIMENTS: &[&Experiment] = &[
     &lockless::EXPERIMENT, //
 ];

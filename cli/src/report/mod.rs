@@ -3,6 +3,7 @@
 
 pub mod counters;
 pub mod json;
+pub mod netperf;
 pub mod one;
 pub mod perf;
 pub mod repro;

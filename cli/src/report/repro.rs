@@ -166,7 +166,7 @@ pub fn text(results: &Results) -> String {
     text + &summary(results)
 }
 
-/// What the marks in a [`cell`] mean.
+/// What the cells of a [`thread_table`] and their marks mean.
 pub const LEGEND: &str = "each cell: published, simulated, error; * fitted, ! out of its band\n";
 
 /// A table of cells.

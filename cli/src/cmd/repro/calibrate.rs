@@ -111,7 +111,8 @@ pub fn run(session: &mut Session<'_>, args: &Calibrate) -> Result<Exit, Stop> {
             |(knob, &value): (&Knob, &u64)| (knob.machine == *name).then_some((knob.param, value));
         let moved: Vec<(Param, u64)> = knobs.iter().zip(&best).filter_map(moved).collect();
         let new = rewritten(name, old, file, &moved, &residuals)?;
-        std::fs::write(&path, new).map_err(|e| {
+        let written = std::fs::create_dir_all(&args.out).and_then(|()| std::fs::write(&path, new));
+        written.map_err(|e| {
             Stop::new(
                 Exit::Invalid,
                 format!("error: cannot write {}: {e}", path.display()),

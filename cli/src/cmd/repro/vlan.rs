@@ -7,6 +7,7 @@ use super::experiment::{Experiment, View, claim};
 use super::metric::Metric;
 use super::numbers::{Numbers, Setup, Source};
 use crate::published::Row;
+use crate::report::netperf;
 use crate::report::repro::{Band, Claim, mark, signed};
 
 /// The experiment.
@@ -109,15 +110,8 @@ fn band(row: &Row) -> Option<Band> {
     })
 }
 
-const HEAD: &str = "\
-Recv   Send    Send                          Utilization       Service Demand
-Socket Socket  Message  Elapsed              Send     Recv     Send    Recv
-Size   Size    Size     Time     Throughput  local    remote   local   remote
-bytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB
-";
-
 fn form(view: &View<'_>) -> String {
-    let mut text = scaling(view.numbers) + "\n" + HEAD;
+    let mut text = scaling(view.numbers) + "\n" + netperf::HEAD;
     for when in ["before", "after"] {
         let rows = COLUMNS.map(|(number, _)| view.row(&format!("S2.{when}.{number}")));
         text += &format!("\n{when}:\n");
@@ -127,7 +121,7 @@ fn form(view: &View<'_>) -> String {
             let error = row.and_then(|r| Some((r.error_pct()?, mark(r))));
             error.map_or("-".to_owned(), |(e, mark)| format!("{}%{mark}", signed(e)))
         });
-        text += &cells("", "", "", "", &errors, "error");
+        text += &netperf::cells([""; 4], &errors, "error");
     }
     text += "\nbefore, but with reorder_hdr on (not in the thread's table: the features are not stripped, so it must be as after):\n";
     let numbers = COLUMNS.map(|(_, metric)| view.numbers.mean(&reordered().metric(metric)));
@@ -135,29 +129,9 @@ fn form(view: &View<'_>) -> String {
     text + "* fitted, ! out of its band\n"
 }
 
-/// One line as netperf prints it.
+/// One line as netperf prints it, for the thread's sockets and messages.
 fn line(numbers: [Option<f64>; 5], whose: &str) -> String {
-    let mut digits = [2, 2, 2, 3, 3].iter();
-    let numbers = numbers.map(|number| {
-        let &digits = digits.next().expect("five columns");
-        number.map_or("-".to_owned(), |n| format!("{n:.digits$}"))
-    });
-    cells("87380", "65536", "65536", "10.00", &numbers, whose)
-}
-
-fn cells(
-    recv: &str,
-    send: &str,
-    message: &str,
-    time: &str,
-    n: &[String; 5],
-    whose: &str,
-) -> String {
-    let text = format!(
-        "{recv:>6} {send:>6} {message:>6}    {time:<8} {:>9}   {:<8} {:<8} {:<7} {:<7} {whose}",
-        n[0], n[1], n[2], n[3], n[4]
-    );
-    text.trim_end().to_owned() + "\n"
+    netperf::line(["87380", "65536", "65536", "10.00"], numbers, whose)
 }
 
 fn scaling(numbers: &Numbers) -> String {
