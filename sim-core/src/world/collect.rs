@@ -37,6 +37,7 @@ impl World {
             cpus: Vec::new(),
             locks: Vec::new(),
             lines: if self.named { self.lines() } else { Vec::new() },
+            streams: Vec::new(),
         };
         let mut names = self.names.qdiscs.iter();
         for host in &self.hosts {
