@@ -98,7 +98,7 @@ pub(crate) struct DeviceDraft {
 
 pub(crate) enum KindDraft {
     Dummy,
-    Nic(NicDraft),
+    Nic(Box<NicDraft>),
 }
 
 pub(crate) struct NicDraft {
