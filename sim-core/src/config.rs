@@ -86,6 +86,8 @@ pub struct Kernel {
     pub vlan_features: VlanFeatures,
     /// Up to 3.17: segmentation, checksums and tags are done in software under the transmit lock.
     pub validate_in_lock: bool,
+    /// A clock with a visible grain, for comparing with recordings made on one.
+    pub clock: Option<ClockSource>,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -103,9 +105,21 @@ impl Default for Kernel {
             stop_recheck: true,
             vlan_features: VlanFeatures::Modern,
             validate_in_lock: false,
+            clock: None,
             costs: Vec::new(),
         }
     }
+}
+
+/// A coarse clock; see [`kernel::clock`](crate::kernel::clock).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockSource {
+    /// Steps in which it reads, in picoseconds.
+    pub grain: u64,
+    /// Least time for which its clockevent can be programmed, in picoseconds.
+    pub min_delta: u64,
+    /// By how much the start of the run is ahead of what the clock reads then, in picoseconds.
+    pub phase: u64,
 }
 
 /// The two readings of set 3's "spin_trylock() retry" patch.
@@ -173,6 +187,8 @@ pub struct Nic {
     pub stop_thresh: u32,
     /// It is woken when at least this many are.
     pub wake_thresh: u32,
+    /// NAPI weight: most packets of one poll.
+    pub napi_weight: u32,
     /// Bytes that each frame costs on the wire beside its own (preamble, FCS, gap).
     pub wire_overhead: u32,
     /// `features`: what it can do.
@@ -259,6 +275,15 @@ pub enum Workload {
         /// Packets a thread, or endless.
         packets: Option<u64>,
     },
+    /// A list of packets, sent from one CPU at given times.
+    Train {
+        /// Index of the device.
+        dev: usize,
+        /// Logical CPU.
+        cpu: u16,
+        /// The packets.
+        packets: Vec<TrainPacket>,
+    },
     /// Frames arrive at a NIC and are forwarded (IPv4) out of another device.
     Forward {
         /// Index of the ingress NIC.
@@ -310,6 +335,21 @@ pub struct Netserver {
     pub window: u32,
     /// Bytes of one `recv`.
     pub size: u32,
+}
+
+/// One packet of a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainPacket {
+    /// When the sender's timer is due, in picoseconds; a packet that is late is sent at once.
+    pub at: u64,
+    /// What the sender's clock read when it sent it, if it was later than that.
+    pub sent: Option<u64>,
+    /// Length in bytes without FCS.
+    pub len: u32,
+    /// `skb->priority`.
+    pub priority: u32,
+    /// Flow: packets of one flow and priority keep their order, and a flow has one hash.
+    pub flow: u32,
 }
 
 /// Settings of pktgen, named as in `/proc/net/pktgen`.

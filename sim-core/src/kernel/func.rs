@@ -80,6 +80,7 @@ functions! {
     MyriPoll = "myri10ge_poll",
     MyriTxDone = "myri10ge_tx_done",
     MyriRxDone = "myri10ge_rx_done",
+    TrainSend = "train_send",
     /// The name of none: outside any traced function.
     None = "-",
 }

@@ -2,6 +2,7 @@
 //! touches shared words in the kernel's order. Every touch is one await: count the awaits and you
 //! have counted the places where another CPU may get in.
 
+pub mod clock;
 #[path = "core/mod.rs"]
 pub mod core;
 pub mod cost;
@@ -30,10 +31,12 @@ pub use func::Func;
 
 use crate::config;
 use crate::frame::Tag;
+use crate::engine::time::Instant;
 use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
 use crate::trace::Kind;
 use crate::violation::Violation;
+use clock::Clock;
 use cost::CostTable;
 use locking::McsNodes;
 use napi::Napi;
@@ -101,6 +104,7 @@ pub struct Kernel {
     pub(crate) txqs: Vec<TxQueue>,
     pub(crate) qdiscs: Vec<Qdisc>,
     pub(crate) napis: Vec<Napi>,
+    pub(crate) clock: Option<Clock>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) socks: Vec<Sock>,
     /// Engine id of the first socket's timer.
@@ -153,6 +157,10 @@ impl Kernel {
     }
     pub(crate) fn mcs(&self, cpu: u16) -> McsNodes {
         self.mcs[usize::from(cpu)]
+    }
+    /// What the clock reads at `now`.
+    pub(crate) fn ktime(&self, now: Instant) -> Instant {
+        self.clock.as_ref().map_or(now, |clock| clock.read(now))
     }
     /// Adds to a statistic.
     #[inline(always)]

@@ -4,6 +4,7 @@
 //! `net_rx_action`). Absent: other vectors than NET_TX and NET_RX, RPS.
 
 use super::napi::napi_poll;
+use super::netdev::TxQueue;
 use super::sched::generic::{locked_run_begin, locked_run_end, qdisc_run_dequeued};
 use super::sched::lockless;
 use super::sched::qdisc::{Qdisc, state};
@@ -135,6 +136,22 @@ pub async fn __netif_schedule(cpu: Cpu<'_>, q: &Qdisc) {
     }
 }
 
+/// `netif_schedule_queue`, for a queue that was found not stopped.
+pub(crate) async fn netif_schedule_queue(cpu: Cpu<'_>, txq: &TxQueue) {
+    match txq.qdisc {
+        Some(q) => __netif_schedule(cpu, cpu.k.qdisc(q)).await,
+        // noqueue's run finds nothing, but it is scheduled all the same.
+        None => raise_softirq(cpu, NET_TX),
+    }
+}
+
+/// `netif_tx_wake_queue`.
+pub(crate) async fn netif_tx_wake_queue(cpu: Cpu<'_>, txq: &TxQueue) {
+    if txq.test_and_clear_stopped(cpu).await {
+        netif_schedule_queue(cpu, txq).await;
+    }
+}
+
 /// Body of a CPU's softirq context.
 pub(crate) async fn softirq_context(cpu: Cpu<'_>) {
     loop {
@@ -169,7 +186,8 @@ async fn __do_softirq(cpu: Cpu<'_>) {
         if softnet.pending.get() == 0 {
             break;
         }
-        if round >= MAX_RESTART || cpu.now() >= end {
+        let resched = cpu.machine().need_resched(cpu.id());
+        if round >= MAX_RESTART || cpu.now() >= end || resched {
             add(&cpu.counters().squeezed, 1);
             wakeup_softirqd(cpu);
             break;

@@ -97,7 +97,7 @@ pub enum Unit {
 
 params! {
     /// Instructions (as counted on x86-64 in the kernel cost table) retired in a microsecond when no access misses.
-    InsnsPerUs "insns_per_us" InsnsPerUs 10..=100_000,
+    InsnsPerUs "insns_per_us" InsnsPerUs 10..=1_000_000_000,
     /// How much of a plain load's miss runs under later instructions (out-of-order window as a time credit).
     Hide "hide" Time 0..=1_000_000,
     /// Line transfer between cores of one cluster, without the atomic that may follow.

@@ -387,6 +387,11 @@ impl Machine {
         self.word_hitm.iter().map(Cell::get).collect()
     }
 
+    /// Until when some CPU works without letting anything in between, if one does.
+    pub fn working_until(&self) -> Option<Instant> {
+        self.cpus.iter().filter_map(|c| self.work_ends(c)).max()
+    }
+
     /// The kernel function that `cpu` is in.
     pub fn function(&self, cpu: u16) -> u16 {
         self.cpus[usize::from(cpu)].function.get()

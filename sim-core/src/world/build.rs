@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::engine::schedule::{Schedule, Timed};
 use crate::engine::time::{Instant, Span};
 use crate::frame::Frame;
+use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
@@ -14,7 +15,7 @@ use crate::kernel::drivers::nic::Nic;
 use crate::kernel::drivers::vlan::Vlan;
 use crate::kernel::locking::McsNodes;
 use crate::kernel::lro::Lro;
-use crate::kernel::napi::{Napi, WEIGHT};
+use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
 use crate::kernel::offload::{Offload, offloads};
 use crate::kernel::sched::codel::{self, codel_time};
@@ -35,6 +36,7 @@ use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
 use crate::workload::paced::Paced;
+use crate::workload::train;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -45,8 +47,16 @@ pub(super) enum Body {
     Softirq,
     Hardirq,
     Ksoftirqd,
-    Pktgen { workload: usize, flow: u32 },
+    Pktgen {
+        workload: usize,
+        flow: u32,
+    },
     Paced(Paced),
+    Train {
+        workload: usize,
+        flow: u32,
+        ctx: u32,
+    },
     /// netperf or netserver.
     Netperf {
         workload: usize,
@@ -276,6 +286,9 @@ impl Plan {
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
                 Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
+                Workload::Train { cpu, .. } => {
+                    plan.cpus.insert(*cpu);
+                }
                 Workload::Forward { .. } => {}
             }
         }
@@ -335,6 +348,19 @@ impl Plan {
                         );
                     }
                 }
+                Workload::Train { dev, cpu, packets } => {
+                    let flow = plan.flows.len() as u32;
+                    for (n, priority) in train::pairs(packets) {
+                        let name = format!("{}@{cpu}/{n}p{priority}", host.devices[*dev].name);
+                        plan.flows.push((name, *cpu));
+                    }
+                    let body = Body::Train {
+                        workload: index,
+                        flow,
+                        ctx: plan.contexts.len() as u32,
+                    };
+                    plan.add(*cpu, Level::Task, format!("train/{cpu}"), body);
+                }
                 Workload::Forward { from, .. } => {
                     let DeviceKind::Nic(nic) = &host.devices[*from].kind else {
                         panic!("workloads[{index}].from is a NIC")
@@ -354,7 +380,7 @@ impl Plan {
     fn add_probe(&mut self, host: &config::Host) {
         let dev = host.workloads.first().and_then(|w| match w {
             Workload::Pktgen(p) => Some(p.dev),
-            Workload::Paced { dev, .. } => Some(*dev),
+            Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
             // The next segment is the probe.
             Workload::Netperf(_) | Workload::Netserver(_) => None,
@@ -416,6 +442,7 @@ impl Plan {
         let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
+            Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
             Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
@@ -607,6 +634,7 @@ impl HostBuilder<'_> {
             napis: Vec::new(),
             socks: Vec::new(),
             timers: Cell::new(0),
+            clock: host.kernel.clock.map(Clock::new),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -667,7 +695,8 @@ impl HostBuilder<'_> {
             }),
             DeviceKind::Nic(nic) => {
                 for v in 0..nic.irq_cpus.len() {
-                    k.napis.push(Napi::place(memory, &d.name, index, v, WEIGHT));
+                    k.napis
+                        .push(Napi::place(memory, &d.name, index, v, nic.napi_weight));
                 }
                 match nic.driver {
                     config::NicDriver::Plain => Driver::Nic(Nic {
@@ -771,6 +800,7 @@ impl HostBuilder<'_> {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
+                Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
                 &Workload::Forward {
                     from,
                     to,

@@ -144,6 +144,26 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
                     };
                     Box::pin(workload::pktgen::thread(cpu, p, flow))
                 }
+                Body::Train {
+                    workload,
+                    flow,
+                    ctx,
+                } => {
+                    let crate::config::Workload::Train { dev, packets, .. } =
+                        &from.workloads[workload]
+                    else {
+                        unreachable!("a train body comes from a train workload")
+                    };
+                    Box::pin(workload::train::sender(
+                        cpu,
+                        workload::train::Train {
+                            dev: *dev,
+                            packets,
+                            first_flow: flow,
+                            ctx,
+                        },
+                    ))
+                }
                 Body::Paced(paced) => Box::pin(workload::paced::sender(cpu, paced)),
                 Body::Netperf { workload } => match &from.workloads[workload] {
                     crate::config::Workload::Netperf(load) => {
@@ -199,6 +219,8 @@ impl World {
         }
         if id == self.events.warmup {
             self.begin_window();
+        } else if let Some(later) = self.late(id) {
+            self.engine.push(later, Class::Device, id);
         } else if id < self.events.devices {
             let (host, ctx) = self.context(id - self.events.starts);
             host.machine.first_start(ctx);
@@ -206,6 +228,17 @@ impl World {
             self.device_fires(id - self.events.devices);
         }
         Flow::Go
+    }
+
+    /// A timer or device event of a host with a coarse clock: when it really fires, if not now.
+    fn late(&self, id: u32) -> Option<Instant> {
+        let host = if id < self.events.devices {
+            self.context(id - self.events.starts).0
+        } else {
+            &self.hosts[self.device_event(id - self.events.devices).0]
+        };
+        let clock = host.kernel.clock.as_ref()?;
+        clock.late(id, self.engine.now(), host.machine.working_until())
     }
 
     /// Device event `n`; a frame that leaves a port goes over its link.
@@ -239,6 +272,11 @@ impl World {
             for (ctx, body) in host.bodies.iter().enumerate() {
                 let flow = match body {
                     Body::Pktgen { flow, .. } => *flow,
+                    Body::Train { .. } => {
+                        // Its times are absolute.
+                        host.machine.start_at(ctx as u32, Instant::ZERO);
+                        continue;
+                    }
                     Body::Paced(p) if Some(ctx as u32) != host.probe => p.flow,
                     Body::Netperf { workload } => host.flow_of[*workload],
                     _ => continue,

@@ -31,6 +31,7 @@ fn nic() -> Nic {
         bql: None,
         stop_thresh: 1,
         wake_thresh: 256,
+        napi_weight: crate::kernel::napi::WEIGHT,
         wire_overhead: crate::machine::nic::ETHERNET_OVERHEAD,
         features: Features::NONE,
         vlan_features: Features::NONE,

@@ -95,6 +95,7 @@ impl Rig {
             bql: None,
             stop_thresh: 1,
             wake_thresh: 1,
+            napi_weight: crate::kernel::napi::WEIGHT,
             wire_overhead: crate::machine::nic::ETHERNET_OVERHEAD,
             features: Features::NONE,
             vlan_features: Features::NONE,

@@ -6,6 +6,7 @@
 mod determinism;
 mod golden;
 mod laws;
+mod nic_recordings;
 mod planted;
 mod support;
 mod tidy;

@@ -50,22 +50,33 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
         txq.number,
         (ring.next() % u64::from(ring.size())) as u32,
     );
-    ring.doorbell(cpu.now() + port.fetch);
+    ring.doorbell(cpu.k.ktime(cpu.now()) + port.fetch);
     start_wire(cpu.k, cpu.machine(), txq.dev, cpu.now());
 }
 
 fn start_wire(k: &Kernel, m: &Machine, dev: usize, now: Instant) {
     let Some(port) = k.port(dev) else { return };
     if let Some(at) = port.start(now) {
-        m.push_device(at, k.dev(dev).events + event::WIRE);
+        push(k, m, at, k.dev(dev).events + event::WIRE);
     }
+}
+
+/// Queues a device's event; one that is due already needs no timer.
+fn push(k: &Kernel, m: &Machine, at: Instant, id: u32) {
+    let now = m.engine.now();
+    if at <= now
+        && let Some(clock) = &k.clock
+    {
+        clock.at_once(id);
+    }
+    m.push_device(at.max(now), id);
 }
 
 /// Notes for vector `v` of `dev` that something happened at `at`.
 fn note(k: &Kernel, m: &Machine, dev: usize, v: usize, at: Instant) {
     let Some(port) = k.port(dev) else { return };
-    if let Some(due) = port.vectors[v].note(m.engine.now(), at) {
-        m.push_device(due, k.dev(dev).events + event::VECTOR + v as u32);
+    if let Some(due) = port.vectors[v].note(k.ktime(m.engine.now()), at) {
+        push(k, m, due, k.dev(dev).events + event::VECTOR + v as u32);
     }
 }
 
@@ -75,8 +86,9 @@ pub(crate) async fn unmask(cpu: Cpu<'_>, dev: usize, v: usize) {
     cpu.settle().await;
     let Some(port) = cpu.k.port(dev) else { return };
     let m = cpu.machine();
-    if let Some(due) = port.vectors[v].unmask(cpu.now()) {
-        m.push_device(due, cpu.k.dev(dev).events + event::VECTOR + v as u32);
+    if let Some(due) = port.vectors[v].unmask(cpu.k.ktime(cpu.now())) {
+        let id = cpu.k.dev(dev).events + event::VECTOR + v as u32;
+        push(cpu.k, m, due, id);
     }
     arm_flood(cpu.k, m, dev, v);
 }
@@ -98,7 +110,7 @@ pub(crate) fn arm_flood(k: &Kernel, m: &Machine, dev: usize, v: usize) {
 /// Event `which` of device `dev` fires. Returns what goes over the link.
 pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Frame> {
     let port = k.port(dev)?;
-    let now = m.engine.now();
+    let now = k.ktime(m.engine.now());
     match which {
         event::WIRE => {
             let sent = port.sent();

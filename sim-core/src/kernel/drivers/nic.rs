@@ -7,7 +7,7 @@
 use crate::frame::{Frame, L4};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, NETDEV_TX_BUSY, TxQueue};
 use crate::kernel::skb::{Skb, line};
-use crate::kernel::softirq::__netif_schedule;
+use crate::kernel::softirq::netif_tx_wake_queue;
 use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::Footprint;
 use crate::machine::nic::Port;
@@ -116,17 +116,12 @@ async fn clean_tx(cpu: Cpu<'_>, dev: usize, nic: &Nic) {
         return;
     }
     let txq = cpu.k.txq(cpu.k.dev(dev).txqs.start);
-    let unblocked = txq.tx_completed_queue(cpu, packets, bytes).await;
+    txq.tx_completed_queue(cpu, packets, bytes).await;
     if cpu.k.config.stop_recheck {
         cpu.smp_mb().await;
     }
-    let woken = nic.free() >= nic.wake_thresh
-        && txq.drv_stopped(cpu).await
-        && txq.test_and_clear_stopped(cpu).await;
-    if (unblocked || woken)
-        && let Some(q) = txq.qdisc
-    {
-        __netif_schedule(cpu, cpu.k.qdisc(q)).await;
+    if nic.free() >= nic.wake_thresh && txq.drv_stopped(cpu).await {
+        netif_tx_wake_queue(cpu, txq).await;
     }
 }
 
