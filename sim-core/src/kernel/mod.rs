@@ -7,6 +7,7 @@ pub mod core;
 pub mod cost;
 pub mod dql;
 pub mod drivers;
+pub mod features;
 mod flow;
 pub(crate) mod forward;
 mod func;
