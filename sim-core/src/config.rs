@@ -88,6 +88,14 @@ pub struct Kernel {
     pub validate_in_lock: bool,
     /// A clock with a visible grain, for comparing with recordings made on one.
     pub clock: Option<ClockSource>,
+    /// Where redirected frames wait, by version.
+    pub redirect: Redirect,
+    /// `DEV_MAP_BULK_SIZE`: frames in a bulk queue.
+    pub xdp_bulk: u32,
+    /// Off: drivers forget `xdp_do_flush` at the end of a poll.
+    pub xdp_flush: bool,
+    /// Indirect calls go through retpolines.
+    pub retpoline: bool,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -106,9 +114,26 @@ impl Default for Kernel {
             vlan_features: VlanFeatures::Modern,
             validate_in_lock: false,
             clock: None,
+            redirect: Redirect::V5_6,
+            xdp_bulk: 16,
+            xdp_flush: true,
+            retpoline: false,
             costs: Vec::new(),
         }
     }
+}
+
+/// `xdp_do_redirect` by kernel version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirect {
+    /// 5.4: a bulk queue a map slot, a frame at a time without a map.
+    V5_4,
+    /// 5.5: the same with one flush list a CPU.
+    V5_5,
+    /// 5.6: a bulk queue a device, with and without a map.
+    V5_6,
+    /// 5.13: the core frees what the driver did not take.
+    V5_13,
 }
 
 /// A coarse clock; see [`kernel::clock`](crate::kernel::clock).
@@ -206,6 +231,8 @@ pub enum NicDriver {
     Plain,
     /// `myri10ge`: TSO, checksums and LRO, descriptors written into the NIC.
     Myri10ge,
+    /// `mlx5e`: XDP, one completion entry a doorbell.
+    Mlx5,
 }
 
 /// Interrupt moderation of a NIC.
@@ -283,6 +310,21 @@ pub enum Workload {
         cpu: u16,
         /// The packets.
         packets: Vec<TrainPacket>,
+    },
+    /// Frames arrive at a NIC whose XDP program redirects them.
+    XdpRedirect {
+        /// Index of the ingress NIC.
+        from: usize,
+        /// Device they are redirected to; `None` names one that does not exist.
+        to: Option<usize>,
+        /// `bpf_redirect_map` instead of `bpf_redirect`.
+        map: bool,
+        /// Packet length in bytes, without FCS.
+        size: u32,
+        /// Frames a second offered, or `None` for as many as the ring takes.
+        pps: Option<u64>,
+        /// Frames, or endless.
+        packets: Option<u64>,
     },
     /// Frames arrive at a NIC and are forwarded (IPv4) out of another device.
     Forward {

@@ -151,6 +151,48 @@ costs! {
     NicXmit "nic_xmit" 381 350..=420 "counted, 34: 283 + 66 + 32",
     /// Transmit completion of one buffer, without freeing the skb.
     NicClean "nic_clean" 91 80..=120 "counted, 28: 46 + 45",
+    /// The program `xdp_redirect`: counts, swaps the MAC addresses, calls the helper.
+    XdpProgram "xdp_program" 30 5..=60 "read from samples/bpf/xdp_redirect_kern.c, not counted (36 has a program of 6)",
+    /// `bpf_xdp_redirect`.
+    BpfXdpRedirect "bpf_xdp_redirect" 9 8..=12 "counted, 36",
+    /// `bpf_xdp_redirect_map`.
+    BpfXdpRedirectMap "bpf_xdp_redirect_map" 11 9..=25 "counted, 37: 2 more than without a map in all",
+    /// `xdp_do_redirect`, self.
+    XdpDoRedirect "xdp_do_redirect" 101 90..=110 "counted, 36",
+    /// `dev_get_by_index_rcu`.
+    DevGetByIndex "dev_get_by_index_rcu" 13 10..=20 "counted, 36",
+    /// `dev_xdp_enqueue` or `dev_map_enqueue`.
+    DevXdpEnqueue "dev_xdp_enqueue" 18 15..=25 "counted, 36",
+    /// `bq_enqueue`.
+    BqEnqueue "bq_enqueue" 42 38..=50 "counted, 36",
+    /// `bq_xmit_all` with its tracepoint, a call.
+    BqXmitAll "bq_xmit_all" 91 59..=110 "counted, 36: 59, + 32 of the prefetch loop for 16 frames",
+    /// `xdp_do_flush`.
+    XdpDoFlush "xdp_do_flush" 4 4..=12 "counted, 36",
+    /// `__bpf_tx_xdp` around the driver's function (up to 5.5).
+    BpfTxXdp "bpf_tx_xdp" 15 10..=25 "read from net/core/filter.c (5.5), not counted",
+    /// `page_pool` recycling of a page, with what `xdp_return_frame` does before it.
+    PagePoolRecycle "page_pool_recycle" 20 15..=60 "H032: 5.4 ns for allocation and recycling together",
+    /// mlx5e: completion entry, buffer, `xdp_buff`, and refill of one received frame.
+    Mlx5RxCqe "mlx5_rx_cqe" 260 180..=400 "estimate from the source (en_rx.c, 5.5): not counted",
+    /// `mlx5e_xdp_xmit` around the frames: flag tests, CPU to channel to send queue.
+    Mlx5XdpXmit "mlx5_xdp_xmit" 25 20..=40 "read from en/xdp.c (5.5): 25 instructions, 5 dependent loads that hit",
+    /// One frame into the multi-packet descriptor, with its DMA mapping.
+    Mlx5XdpFrame "mlx5_xdp_frame" 70 50..=110 "estimate from the source (en/xdp.c, 5.5): not counted",
+    /// Opening and closing a multi-packet descriptor.
+    Mlx5XdpSession "mlx5_xdp_session" 65 0..=120 "read from en/xdp.c (5.5); 0 on a ConnectX-4, which has none",
+    /// `mlx5e_notify_hw` without its barrier and its write.
+    Mlx5Notify "mlx5_notify" 12 8..=20 "read from en/txrx.h (5.5), not counted",
+    /// One completion entry of the XDP send queue.
+    Mlx5XdpCqe "mlx5_xdp_cqe" 45 30..=80 "estimate from the source (mlx5e_poll_xdpsq_cq, 5.5): not counted",
+    /// One frame behind a completion entry.
+    Mlx5XdpClean "mlx5_xdp_clean" 35 25..=70 "estimate from the source (mlx5e_free_xdpsq_desc, 5.5): not counted",
+    /// `mlx5e_xmit` of a linear skb.
+    Mlx5Xmit "mlx5_xmit" 300 250..=400 "estimate: as e1000_xmit_frame with its DMA mapping",
+    /// One completion entry of a send queue.
+    Mlx5TxCqe "mlx5_tx_cqe" 45 30..=80 "as mlx5_xdp_cqe",
+    /// Arming the completion queues of a channel.
+    Mlx5CqArm "mlx5_cq_arm" 45 30..=80 "estimate from the source (mlx5e_cq_arm, 5.5), for three queues",
     /// One NAPI poll's frame: `net_rx_action`, `__napi_poll`, the driver's poll.
     NapiPoll "napi_poll" 231 200..=260 "counted, 28: 103 + 28 + 100",
     /// Hard interrupt to `__napi_schedule`, inclusive.

@@ -10,7 +10,7 @@ use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
-use crate::machine::nic::Port;
+use crate::machine::nic::{Port, TxRing};
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -64,6 +64,8 @@ pub struct TxQueue {
     pub dev: usize,
     /// Number in the trace.
     pub number: u32,
+    /// Number within its device.
+    pub index: u32,
     /// Index of its qdisc, if it has one.
     pub qdisc: Option<usize>,
     lltx: bool,
@@ -97,6 +99,7 @@ impl TxQueue {
         TxQueue {
             dev: at.0,
             number: at.1,
+            index: 0,
             qdisc: None,
             lltx,
             qdisc_word: field("qdisc"),
@@ -224,17 +227,29 @@ pub enum Driver {
     Nic(super::drivers::nic::Nic),
     /// Myricom's.
     Myri10ge(super::drivers::myri10ge::Myri10ge),
+    /// `mlx5e`.
+    Mlx5(Box<super::drivers::mlx5::Mlx5>),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
 }
 
 impl Driver {
+    /// Transmit rings whose packets are skbs.
+    pub fn skb_rings(&self) -> &[TxRing] {
+        match (self, self.port()) {
+            (Driver::Mlx5(nic), Some(port)) => &port.tx[..nic.channels],
+            (_, Some(port)) => &port.tx,
+            (_, None) => &[],
+        }
+    }
+
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
             Driver::Dummy | Driver::Vlan(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
+            Driver::Mlx5(nic) => Some(&nic.port),
         }
     }
 }

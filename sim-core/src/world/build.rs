@@ -10,6 +10,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
+use crate::kernel::drivers::mlx5::{CQ_LINES, Mlx5};
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::drivers::nic::Nic;
 use crate::kernel::drivers::vlan::Vlan;
@@ -28,10 +29,11 @@ use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
 use crate::kernel::tcp::{self, MSS, Sock, TRUESIZE};
 use crate::kernel::variant::{Builtin, Lockless};
+use crate::kernel::xdp::{Pages, Program, Xdp};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
 use crate::machine::memory::Placement;
-use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, RxRing, TxRing, Vector, Wire};
+use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, Report, RxRing, TxRing, Vector, Wire};
 use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
@@ -289,7 +291,7 @@ impl Plan {
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
                 }
-                Workload::Forward { .. } => {}
+                Workload::Forward { .. } | Workload::XdpRedirect { .. } => {}
             }
         }
         for d in &host.devices {
@@ -361,7 +363,7 @@ impl Plan {
                     };
                     plan.add(*cpu, Level::Task, format!("train/{cpu}"), body);
                 }
-                Workload::Forward { from, .. } => {
+                Workload::Forward { from, .. } | Workload::XdpRedirect { from, .. } => {
                     let DeviceKind::Nic(nic) = &host.devices[*from].kind else {
                         panic!("workloads[{index}].from is a NIC")
                     };
@@ -383,7 +385,7 @@ impl Plan {
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
             // The next segment is the probe.
-            Workload::Netperf(_) | Workload::Netserver(_) => None,
+            Workload::Netperf(_) | Workload::Netserver(_) | Workload::XdpRedirect { .. } => None,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
@@ -444,6 +446,8 @@ impl Plan {
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
+            // Frames are pages, not skbs.
+            Workload::XdpRedirect { .. } => Some(sum),
             Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
         let sockets: u64 = host.workloads.iter().map(socket_room).sum();
@@ -529,6 +533,49 @@ fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Port {
             .push(Vector::new(cpu, hardware(nic.moderation)));
     }
     port
+}
+
+/// A second transmit ring for each channel, for redirected frames; reports once a doorbell.
+fn mlx5(memory: &mut Placement, name: &str, nic: &config::Nic) -> Mlx5 {
+    let channels = nic.irq_cpus.len();
+    let mut port = port(memory, name, nic);
+    for _ in 0..channels {
+        // Descriptors of 64 bytes.
+        let lines = memory.lines(&format!("{name} xdp ring"), nic.tx_ring);
+        port.tx.push(TxRing::new(nic.tx_ring, lines, 1));
+    }
+    port.tx = std::mem::take(&mut port.tx)
+        .into_iter()
+        .map(|ring| ring.reporting(Report::Doorbell))
+        .collect();
+    let pages = (nic.rx_ring + nic.tx_ring) * channels as u32 * 2;
+    Mlx5 {
+        port,
+        channels,
+        pages: Pages::place(memory, name, pages),
+        program: Cell::new(None),
+        cqs: memory.lines(&format!("{name} completion queues"), channels as u32 * CQ_LINES),
+        session: (0..channels).map(|_| Cell::new(0)).collect(),
+        xdp_xmit: Cell::new(0),
+        xdp_xmit_full: Cell::new(0),
+        xdp_drop: Cell::new(0),
+    }
+}
+
+/// Frames of a traffic generator: `pps` a second, or as many as the ring takes.
+fn flood(flow: u32, len: u32, pps: Option<u64>, packets: Option<u64>) -> Flood {
+    Flood {
+        frame: Frame {
+            flow,
+            len,
+            port: flow,
+            segs: 1,
+            ..Frame::default()
+        },
+        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
+        frames: packets.unwrap_or(u64::MAX),
+        start: Instant::ZERO,
+    }
 }
 
 fn hardware(moderation: config::Moderation) -> Moderation {
@@ -635,6 +682,7 @@ impl HostBuilder<'_> {
             socks: Vec::new(),
             timers: Cell::new(0),
             clock: host.kernel.clock.map(Clock::new),
+            xdp: Xdp::new(cpus, vec![Vec::new()]),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -646,7 +694,7 @@ impl HostBuilder<'_> {
         for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
             self.device(&mut kernel, (index, offload), device, memory, locks);
         }
-        self.rx_loads(&kernel, plan);
+        self.rx_loads(&mut kernel, plan);
         for (workload, w) in host.workloads.iter().enumerate() {
             let flow = plan.flow_of[workload];
             if let Some(spec) = socket(w, flow, self.windows) {
@@ -686,6 +734,9 @@ impl HostBuilder<'_> {
             }
             k.txqs.push(txq);
         }
+        for (index, txq) in k.txqs[first..].iter_mut().enumerate() {
+            txq.index = index as u32;
+        }
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
             DeviceKind::Vlan(v) => Driver::Vlan(Vlan {
@@ -705,6 +756,7 @@ impl HostBuilder<'_> {
                         wake_thresh: nic.wake_thresh,
                         forward_to: Cell::new(None),
                     }),
+                    config::NicDriver::Mlx5 => Driver::Mlx5(Box::new(mlx5(memory, &d.name, nic))),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
                         buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
                         tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
@@ -794,13 +846,41 @@ impl HostBuilder<'_> {
         }
     }
 
-    fn rx_loads(&self, k: &Kernel, plan: &Plan) {
+    fn rx_loads(&self, k: &mut Kernel, plan: &Plan) {
         let mut flow = 0;
         for w in &self.host.workloads {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
                 Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
+                &Workload::XdpRedirect {
+                    from,
+                    to,
+                    map,
+                    size,
+                    pps,
+                    packets,
+                } => {
+                    let Driver::Mlx5(nic) = &k.devs[from].driver else {
+                        panic!("checked before: only this driver has XDP")
+                    };
+                    nic.program.set(Some(if map {
+                        let slots = &mut k.xdp.maps[0];
+                        slots.push(to);
+                        Program::RedirectMap {
+                            map: 0,
+                            key: slots.len() - 1,
+                            flags: 0,
+                        }
+                    } else {
+                        Program::Redirect {
+                            ifindex: to.unwrap_or(usize::MAX),
+                            flags: 0,
+                        }
+                    }));
+                    nic.port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
+                    flow += 1;
+                }
                 &Workload::Forward {
                     from,
                     to,
@@ -813,18 +893,7 @@ impl HostBuilder<'_> {
                         panic!("checked in Plan::new")
                     };
                     nic.forward_to.set(Some(to));
-                    nic.port.rx[0].set_flood(Flood {
-                        frame: Frame {
-                            flow: flow as u32,
-                            len: size,
-                            port: flow as u32,
-                            segs: 1,
-                            ..Frame::default()
-                        },
-                        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
-                        frames: packets.unwrap_or(u64::MAX),
-                        start: Instant::ZERO,
-                    });
+                    nic.port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
                     flow += 1;
                 }
                 Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,

@@ -1,6 +1,7 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod mlx5;
 pub mod myri10ge;
 pub mod nic;
 pub mod vlan;
@@ -8,6 +9,7 @@ pub mod vlan;
 use super::napi::napi_schedule;
 use super::netdev::{Driver, TxQueue};
 use super::softirq::{TIMER, raise_softirq};
+use super::xdp::XdpFrame;
 use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
@@ -36,7 +38,29 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
         Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Mlx5(nic) => mlx5::poll(cpu, dev, nic, napi, weight).await,
         Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
+    }
+}
+
+/// Whether device `dev` has an `ndo_xdp_xmit`.
+pub(crate) fn has_xdp_xmit(k: &Kernel, dev: usize) -> bool {
+    k.devs
+        .get(dev)
+        .is_some_and(|d| matches!(d.driver, Driver::Mlx5(_)))
+}
+
+/// `ndo_xdp_xmit`: how many of `frames` the driver took, or `None` if it has no such function. Frames
+/// that it did not take are freed.
+pub(crate) async fn xdp_xmit(
+    cpu: Cpu<'_>,
+    dev: usize,
+    frames: &[XdpFrame],
+    flush: bool,
+) -> Option<u32> {
+    match &cpu.k.devs.get(dev)?.driver {
+        Driver::Mlx5(nic) => Some(mlx5::xdp_xmit(cpu, dev, nic, frames, flush).await),
+        _ => None,
     }
 }
 
@@ -114,12 +138,14 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     match which {
         event::WIRE => {
             let sent = port.sent();
-            let txq = k.txq(k.dev(dev).txqs.start + sent.queue);
+            // Rings that are no queues of the stack are shown with the queue of their number.
+            let txqs = &k.dev(dev).txqs;
+            let txq = k.txq(txqs.start + sent.queue % txqs.len());
             m.record_device(Kind::WireDone, txq.number, sent.frame.len);
             start_wire(k, m, dev, now);
             if let Some(line) = sent.written_back {
                 m.dma_write(line);
-                note(k, m, dev, sent.queue.min(port.vectors.len() - 1), now);
+                note(k, m, dev, sent.queue % port.vectors.len(), now);
             }
             Some(sent.frame)
         }

@@ -11,7 +11,7 @@ mod vector;
 mod wire;
 
 pub use rx::{Flood, RxRing};
-pub use tx::{TxFrame, TxRing};
+pub use tx::{Report, TxFrame, TxRing};
 pub use vector::{Moderation, Vector};
 pub use wire::{ETH_ZLEN, ETHERNET_OVERHEAD, Wire};
 
@@ -153,6 +153,27 @@ mod tests {
         assert_eq!(port.tx[0].take_done().map(|f| f.cookie), Some(1));
         assert_eq!(port.tx[0].counts(), (1, 1, 1));
         assert_eq!(port.tx[0].used(), 0);
+    }
+
+    /// A device that reports once a doorbell: the driver sees three packets at once, and no sooner.
+    #[test]
+    fn one_report_a_doorbell() {
+        let mut port = port(1);
+        let ring = port.tx.pop().expect("one");
+        port.tx.push(ring.reporting(Report::Doorbell));
+        for n in 0..3 {
+            port.tx[0].post(n, 1, frame(100));
+        }
+        port.tx[0].doorbell(us(0));
+        for n in 0..3 {
+            assert!(port.tx[0].done().is_none(), "{n} have left");
+            assert!(port.start(us(0)).is_some());
+            assert_eq!(port.sent().written_back.is_some(), n == 2);
+        }
+        let taken: Vec<bool> = std::iter::from_fn(|| port.tx[0].take_done())
+            .map(|f| f.signalled)
+            .collect();
+        assert_eq!(taken, [false, false, true]);
     }
 
     #[test]

@@ -17,8 +17,20 @@ pub struct TxFrame {
     pub descs: u32,
     /// What goes out.
     pub frame: Frame,
+    /// The device reports when it is done with this one (and so with all before it).
+    pub signalled: bool,
     /// When the device has learnt of it.
     ready: Instant,
+}
+
+/// When a device reports that it is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Report {
+    /// After each packet.
+    #[default]
+    Packet,
+    /// After the last packet of each doorbell.
+    Doorbell,
 }
 
 /// A descriptor ring in memory and its state. Indices count from the start of the run and do not wrap:
@@ -38,6 +50,9 @@ pub struct TxRing {
     /// How many of them the device knows of, and how many have left.
     known: Cell<usize>,
     left: Cell<usize>,
+    /// How many of those that have left were reported.
+    reported: Cell<usize>,
+    report: Report,
     /// Segments of the frame being sent that have left.
     segment: Cell<u16>,
 }
@@ -57,8 +72,15 @@ impl TxRing {
             frames: RefCell::default(),
             known: Cell::new(0),
             left: Cell::new(0),
+            reported: Cell::new(0),
+            report: Report::Packet,
             segment: Cell::new(0),
         }
+    }
+
+    /// The same ring of a device that reports so.
+    pub fn reporting(self, report: Report) -> TxRing {
+        TxRing { report, ..self }
     }
 
     /// Descriptors of the ring.
@@ -109,6 +131,7 @@ impl TxRing {
             first: self.posted.get(),
             descs,
             frame,
+            signalled: self.report == Report::Packet,
             ready: Instant::NEVER,
         });
         self.posted.set(self.posted.get() + u64::from(descs));
@@ -123,6 +146,9 @@ impl TxRing {
             .range_mut(self.known.get()..)
             .for_each(|f| f.ready = at);
         self.known.set(frames.len());
+        if let Some(last) = frames.back_mut() {
+            last.signalled = true;
+        }
     }
 
     /// The segment that goes out next, and when it is ready.
@@ -147,12 +173,16 @@ impl TxRing {
         self.left.set(self.left.get() + 1);
         self.completed
             .set(self.completed.get() + u64::from(f.descs));
+        if !f.signalled {
+            return None;
+        }
+        self.reported.set(self.left.get());
         Some(self.line(f.first + u64::from(f.descs) - 1))
     }
 
-    /// The oldest frame, if the device is done with it.
+    /// The oldest frame, if the device has reported that it is done with it.
     pub fn done(&self) -> Option<TxFrame> {
-        if self.left.get() == 0 {
+        if self.reported.get() == 0 {
             return None;
         }
         self.frames.borrow().front().copied()
@@ -163,6 +193,7 @@ impl TxRing {
         let f = self.done()?;
         self.frames.borrow_mut().pop_front();
         self.left.set(self.left.get() - 1);
+        self.reported.set(self.reported.get() - 1);
         self.known.set(self.known.get() - 1);
         self.freed.set(self.freed.get() + u64::from(f.descs));
         Some(f)
