@@ -27,7 +27,7 @@ use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
-use crate::kernel::tcp::{self, MSS, Sock, TRUESIZE};
+use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::xdp::{Pages, Program, Xdp};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
@@ -468,6 +468,7 @@ fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::
             sndbuf: n.sndbuf,
             limit_output: n.limit_output,
             window: 0,
+            mss: n.mtu - IP_TCP_HEADER,
             peer_window: windows.get(&n.conn).copied().unwrap_or(0),
         },
         Workload::Netserver(n) => tcp::Spec {
@@ -477,6 +478,7 @@ fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::
             sndbuf: 0,
             limit_output: 0,
             window: n.window,
+            mss: n.mtu - IP_TCP_HEADER,
             peer_window: 0,
         },
         _ => return None,
@@ -486,8 +488,8 @@ fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::
 /// skbs that a socket may hold: each with the least payload, its clone, and the segments of a few.
 fn socket_room(w: &Workload) -> u64 {
     match w {
-        Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (MSS + TRUESIZE)),
-        Workload::Netserver(n) => 256 + u64::from(n.window / MSS),
+        Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (n.mtu - IP_TCP_HEADER + TRUESIZE)),
+        Workload::Netserver(n) => 256 + u64::from(n.window / (n.mtu - IP_TCP_HEADER)),
         _ => 0,
     }
 }
