@@ -360,32 +360,45 @@ fn devices_exist(host: &HostDraft, walk: &mut Walk) {
 
 fn frames_need_nic(host: &HostDraft, walk: &mut Walk) {
     for load in &host.workloads {
-        let LoadDraft::Forward {
-            from: Some(from), ..
-        } = &load.value
-        else {
-            continue;
+        let (from, xdp) = match &load.value {
+            LoadDraft::Forward {
+                from: Some(from), ..
+            } => (from, false),
+            LoadDraft::XdpRedirect {
+                from: Some(from), ..
+            } => (from, true),
+            _ => continue,
         };
         let named = |name: &&Placed<String>| name.value == from.value;
         let device = host
             .devices
             .iter()
             .find(|d| d.name.as_ref().filter(named).is_some());
-        let kind = match device.and_then(|d| d.kind.as_ref()) {
-            Some(KindDraft::Dummy) => Some("Dummy"),
-            Some(KindDraft::Vlan(_)) => Some("Vlan"),
-            Some(KindDraft::Nic(nic)) if nic.driver == NicDriver::Myri10ge => Some("Myri10ge"),
-            _ => None,
+        let (wanted, needed) = if xdp {
+            (NicDriver::Mlx5, "Mlx5")
+        } else {
+            (NicDriver::Plain, "Nic")
         };
-        if let Some(kind) = kind {
-            let message = format!("`{}` is a {kind}; frames arrive only at a Nic", from.value);
-            walk.report(
-                rules::NEEDS_NIC,
-                from.at.clone(),
-                message,
-                Some("give the device `kind: Nic()`".into()),
-            );
-        }
+        let kind = match device.and_then(|d| d.kind.as_ref()) {
+            Some(KindDraft::Dummy) => "Dummy",
+            Some(KindDraft::Vlan(_)) => "Vlan",
+            Some(KindDraft::Nic(nic)) if nic.driver != wanted => match nic.driver {
+                NicDriver::Plain => "Nic",
+                NicDriver::Myri10ge => "Myri10ge",
+                NicDriver::Mlx5 => "Mlx5",
+            },
+            _ => continue,
+        };
+        let message = format!(
+            "`{}` is a {kind}; this load's frames arrive at a kind {needed}",
+            from.value
+        );
+        walk.report(
+            rules::NEEDS_NIC,
+            from.at.clone(),
+            message,
+            Some(format!("give the device `kind: {needed}()`")),
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use crate::tree::{Kind, Node};
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
 use sim_core::config::{
-    ClockSource, Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode,
+    ClockSource, Moderation, NicDriver, Qdisc, Redirect, Set3Retry, Stop, TrainPacket, XmitMode,
 };
 use sim_core::frame::Tpid;
 use sim_core::kernel::cost::Cost;
@@ -95,6 +95,11 @@ pub(crate) struct KernelDraft {
     pub vlan_features_given: bool,
     pub validate_in_lock: Option<bool>,
     pub validate_given: bool,
+    pub redirect: Option<Redirect>,
+    pub redirect_given: bool,
+    pub xdp_bulk: Option<u32>,
+    pub xdp_flush: Option<bool>,
+    pub retpoline: Option<bool>,
     pub clock: Option<Option<ClockSource>>,
     pub costs: Vec<(Cost, u32)>,
 }
@@ -169,6 +174,14 @@ pub(crate) enum LoadDraft {
         cpu: Option<Vec<Placed<u64>>>,
         packets: Option<Vec<TrainPacket>>,
     },
+    XdpRedirect {
+        from: Option<Placed<String>>,
+        to: Option<Option<Placed<String>>>,
+        map: Option<bool>,
+        size: Option<Placed<u64>>,
+        pps: Option<Option<u64>>,
+        packets: Packets,
+    },
     Forward {
         from: Option<Placed<String>>,
         to: Option<Placed<String>>,
@@ -201,7 +214,7 @@ impl LoadDraft {
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
-            LoadDraft::Forward { .. } => &[],
+            LoadDraft::Forward { .. } | LoadDraft::XdpRedirect { .. } => &[],
         }
     }
 
@@ -212,6 +225,9 @@ impl LoadDraft {
             | LoadDraft::Paced { dev, .. }
             | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
+            LoadDraft::XdpRedirect { from, to, .. } => {
+                from.iter().chain(to.iter().flatten()).collect()
+            }
             LoadDraft::Netperf(n) => n.dev.iter().collect(),
             LoadDraft::Netserver(n) => n.dev.iter().collect(),
         }
@@ -222,6 +238,7 @@ impl LoadDraft {
         match self {
             LoadDraft::Pktgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
+            | LoadDraft::XdpRedirect { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
             LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => &None,
         }
@@ -232,6 +249,7 @@ impl LoadDraft {
         match self {
             LoadDraft::Pktgen { size, .. }
             | LoadDraft::Paced { size, .. }
+            | LoadDraft::XdpRedirect { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
             LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => None,
         }

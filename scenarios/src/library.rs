@@ -20,6 +20,8 @@ library! {
     "two-senders-paced",
     "vlan-offload",
     "vlan-on-vlan",
+    "xdp-no-flush",
+    "xdp-redirect",
 }
 
 /// Names of the library scenarios, in alphabetical order.

@@ -159,6 +159,10 @@ fn host(all: &[HostDraft], host: &HostDraft) -> Option<Host> {
             stop_recheck: host.kernel.stop_recheck?,
             vlan_features: host.kernel.vlan_features?,
             validate_in_lock: host.kernel.validate_in_lock?,
+            redirect: host.kernel.redirect?,
+            xdp_bulk: host.kernel.xdp_bulk?,
+            xdp_flush: host.kernel.xdp_flush?,
+            retpoline: host.kernel.retpoline?,
             clock: host.kernel.clock?,
             costs: host.kernel.costs.clone(),
         },
@@ -342,6 +346,19 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
         LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => {
             unreachable!("returned above, or a stream")
         }
+        LoadDraft::XdpRedirect {
+            from, to, map, pps, ..
+        } => Workload::XdpRedirect {
+            from: index(from)?,
+            to: match to.as_ref()? {
+                Some(_) => Some(index(to.as_ref()?)?),
+                None => None,
+            },
+            map: (*map)?,
+            size,
+            pps: (*pps)?,
+            packets,
+        },
         LoadDraft::Forward { from, to, pps, .. } => Workload::Forward {
             from: index(from)?,
             to: index(to)?,

@@ -136,6 +136,26 @@ pub enum Redirect {
     V5_13,
 }
 
+impl Redirect {
+    /// All of them, oldest first.
+    pub const ALL: [Redirect; 4] = [
+        Redirect::V5_4,
+        Redirect::V5_5,
+        Redirect::V5_6,
+        Redirect::V5_13,
+    ];
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Redirect::V5_4 => "v5_4",
+            Redirect::V5_5 => "v5_5",
+            Redirect::V5_6 => "v5_6",
+            Redirect::V5_13 => "v5_13",
+        }
+    }
+}
+
 /// A coarse clock; see [`kernel::clock`](crate::kernel::clock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSource {

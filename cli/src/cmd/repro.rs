@@ -26,13 +26,13 @@ use std::io::Write;
 /// Every experiment whose scenarios are in the library. One that is described but not here yet waits in
 /// `WAITING` for its scenarios.
 pub const EXPERIMENTS: &[&Experiment] = &[
-    &lockless::EXPERIMENT, //
+    &xdp_redirect::EXPERIMENT,
+    &lockless::EXPERIMENT,
 ];
 
 /// Experiments whose scenarios are not in the library yet.
 const WAITING: &[&Experiment] = &[
     &lltx::EXPERIMENT,
-    &xdp_redirect::EXPERIMENT,
     &vlan::EXPERIMENT,
     &doorbell::EXPERIMENT,
 ];

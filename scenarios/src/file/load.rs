@@ -19,6 +19,7 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         &schema::PKTGEN,
         &schema::PACED,
         &schema::TRAIN,
+        &schema::XDP_REDIRECT,
         &schema::FORWARD,
         &schema::NETPERF,
         &schema::NETSERVER,
@@ -30,6 +31,7 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         "Pktgen" => pktgen(loading, &obj),
         "Paced" => paced(loading, &obj),
         "Train" => train(loading, &obj),
+        "XdpRedirect" => xdp_redirect(loading, &obj),
         "Netperf" => super::netperf::netperf(loading, &obj),
         "Netserver" => super::netperf::netserver(loading, &obj),
         _ => forward(loading, &obj),
@@ -139,8 +141,26 @@ fn train_packet(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<TrainPac
     })
 }
 
-fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
-    let pps = obj.get("pps").and_then(|v| {
+fn xdp_redirect(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let helpers = [("redirect", false), ("redirect_map", true)];
+    LoadDraft::XdpRedirect {
+        from: text(loading, obj, "from"),
+        to: obj
+            .get("to")
+            .and_then(|v| loading.walk.optional(v, |walk, v| walk.text(v))),
+        map: obj
+            .get("helper")
+            .and_then(|v| loading.walk.word(&v, false, &helpers))
+            .map(|h| h.value),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        pps: pps(loading, obj),
+        packets: packets(loading, obj),
+    }
+}
+
+/// `pps`, which is not 0.
+fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
+    obj.get("pps").and_then(|v| {
         loading.walk.optional(v, |walk, v| {
             let pps = walk.quantity(v, Quantity::PacketRate)?;
             if pps.value == 0 {
@@ -154,7 +174,11 @@ fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
             }
             Some(pps.value)
         })
-    });
+    })
+}
+
+fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let pps = pps(loading, obj);
     LoadDraft::Forward {
         from: text(loading, obj, "from"),
         to: text(loading, obj, "to"),

@@ -145,6 +145,8 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
             start_wire(k, m, dev, now);
             if let Some(line) = sent.written_back {
                 m.dma_write(line);
+            }
+            if sent.reported {
                 note(k, m, dev, sent.queue % port.vectors.len(), now);
             }
             Some(sent.frame)

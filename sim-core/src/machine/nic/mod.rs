@@ -46,7 +46,9 @@ pub struct Sent {
     pub queue: usize,
     /// What left.
     pub frame: Frame,
-    /// The line that the device wrote back, if this completes the packet.
+    /// The device reports a completion.
+    pub reported: bool,
+    /// The descriptor line that it wrote back for that.
     pub written_back: Option<LineId>,
 }
 
@@ -95,10 +97,12 @@ impl Port {
         let queue = self.sending.take().expect("a segment is on the wire");
         let ring = &self.tx[queue];
         let (frame, _) = ring.next_out().expect("a segment is on the wire");
+        let (reported, written_back) = ring.went_out();
         Sent {
             queue,
             frame,
-            written_back: ring.went_out(),
+            reported,
+            written_back,
         }
     }
 
@@ -168,7 +172,7 @@ mod tests {
         for n in 0..3 {
             assert!(port.tx[0].done().is_none(), "{n} have left");
             assert!(port.start(us(0)).is_some());
-            assert_eq!(port.sent().written_back.is_some(), n == 2);
+            assert_eq!(port.sent().reported, n == 2);
         }
         let taken: Vec<bool> = std::iter::from_fn(|| port.tx[0].take_done())
             .map(|f| f.signalled)

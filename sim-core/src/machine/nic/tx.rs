@@ -161,23 +161,25 @@ impl TxRing {
         Some((f.frame.segment(self.segment.get()), f.ready))
     }
 
-    /// The segment went out. True (and the line to write back) if it was its frame's last.
-    pub(super) fn went_out(&self) -> Option<LineId> {
+    /// The segment went out. Whether the device reports now, and the descriptor line that it writes
+    /// back for that; an entry of a completion queue is the driver's to place.
+    pub(super) fn went_out(&self) -> (bool, Option<LineId>) {
         let frames = self.frames.borrow();
         let f = &frames[self.left.get()];
         self.segment.set(self.segment.get() + 1);
         if self.segment.get() < f.frame.segs.max(1) {
-            return None;
+            return (false, None);
         }
         self.segment.set(0);
         self.left.set(self.left.get() + 1);
         self.completed
             .set(self.completed.get() + u64::from(f.descs));
         if !f.signalled {
-            return None;
+            return (false, None);
         }
         self.reported.set(self.left.get());
-        Some(self.line(f.first + u64::from(f.descs) - 1))
+        let last = self.line(f.first + u64::from(f.descs) - 1);
+        (true, (self.report == Report::Packet).then_some(last))
     }
 
     /// The oldest frame, if the device has reported that it is done with it.
