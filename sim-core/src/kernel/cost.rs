@@ -230,7 +230,7 @@ costs! {
     /// Each segment that refers to the fragments: `skb_segment`, headers of IP and TCP, without allocation.
     GsoSegment "gso_segment" 423 400..=450 "counted, 25: 925 a segment less 502 of `__alloc_skb`",
     /// Each segment that copies: without allocation and without the copy loop.
-    GsoSegmentCopy "gso_segment_copy" 783 500..=850 "counted, 27: 1590 a segment, less 502 and the 305 of the loop",
+    GsoSegmentCopy "gso_segment_copy" 508 450..=600 "counted, 27: 1590 and 141 a segment, less 502 of `__alloc_skb` and 721 of the loop",
     /// `skb_checksum_help` without the pass over the data.
     ChecksumHelp "checksum_help" 190 150..=230 "counted, 26: 69 + 14 + 107",
     /// `__skb_linearize` without the copy.
@@ -246,9 +246,11 @@ costs! {
     /// `dev_kfree_skb_irq` and its share of `net_tx_action`.
     KfreeSkbIrq "kfree_skb_irq" 40 25..=60 "estimate from the source: not counted",
     /// Receive of one frame into an aggregate: descriptor, page buffer, `lro_receive_frags`.
-    LroFrame "lro_frame" 420 250..=600 "estimate from the source (3.7 myri10ge.c, inet_lro.c): not counted; GRO takes 765",
-    /// Each page buffer given back to the device.
-    RxPage "rx_page" 60 40..=100 "estimate from the source: not counted",
+    LroFrame "lro_frame" 503 300..=900 "counted, 28: 107 + 46 of `dma_unmap`; and an estimate of 350 for 3.7's inet_lro.c (GRO takes 765)",
+    /// Each page buffer given to the device: half of `__alloc_pages` (two buffers share a page) and of its DMA map, descriptor.
+    RxPage "rx_page" 335 250..=400 "counted, 27, 32: 544 / 2 + 66 / 2, and 30",
+    /// `put_page` of a receive buffer: the second of a page also frees it.
+    RxPutPage "rx_put_page" 225 180..=260 "counted, 27, 32: 25, and 401 / 2 of `free_unref_page`",
     /// Turning an aggregate into an skb: `lro_gen_skb`, `lro_flush`, headers.
     LroFlush "lro_flush" 200 120..=350 "estimate from the source (3.7 net/ipv4/inet_lro.c): not counted",
 }

@@ -147,6 +147,7 @@ fn config(bytes: Option<u64>, nic: &Nic, above: &[Device]) -> Config {
         dev,
         cpu: 0,
         conn: 1,
+        mtu: 1500,
         message: 65_536,
         sndbuf: 1 << 20,
         limit_output: 131_072,
@@ -156,6 +157,7 @@ fn config(bytes: Option<u64>, nic: &Nic, above: &[Device]) -> Config {
         dev,
         cpu: 1,
         conn: 1,
+        mtu: 1500,
         window: 512 << 10,
         size: 87_380,
     });

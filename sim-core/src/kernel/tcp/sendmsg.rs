@@ -1,7 +1,7 @@
 //! `tcp_sendmsg`: from a buffer of the user to skbs on the write queue.
 
 use super::output::{Push, tcp_write_xmit};
-use super::{GSO_MAX_SIZE, MAX_TCP_HEADER, MSS, PAGE_FRAG, Sock, TRUESIZE, line};
+use super::{GSO_MAX_SIZE, MAX_TCP_HEADER, PAGE_FRAG, Sock, TRUESIZE, line};
 use crate::frame::{ETH_HLEN, Frame, L4, TcpHeader};
 use crate::kernel::skb::{IpSummed, Meta, Skb};
 use crate::kernel::{Cost, Cpu, Func};
@@ -59,10 +59,10 @@ async fn push(cpu: Cpu<'_>, sock: &Sock) {
 pub(super) fn size_goal(cpu: Cpu<'_>, sock: &Sock) -> u32 {
     if cpu.k.dev(sock.dev).caps().gso {
         let room = (GSO_MAX_SIZE - 1 - MAX_TCP_HEADER).min(sock.limit_output / 2);
-        let room = room.min(sock.snd.max_wnd.get() / 2).max(MSS);
-        room - room % MSS
+        let room = room.min(sock.snd.max_wnd.get() / 2).max(sock.mss);
+        room - room % sock.mss
     } else {
-        MSS
+        sock.mss
     }
 }
 
@@ -133,7 +133,7 @@ fn append(cpu: Cpu<'_>, sock: &Sock, skb: Skb, copy: u32) {
         tcp.push = false;
     }
     frame.len += copy;
-    set_segments(&mut frame);
+    set_segments(&mut frame, sock.mss);
     skbs.set_frame(skb, frame);
     let mut meta = skbs.meta(skb);
     if cpu.k.dev(sock.dev).caps().sg {
@@ -147,8 +147,8 @@ fn append(cpu: Cpu<'_>, sock: &Sock, skb: Skb, copy: u32) {
 }
 
 /// `tcp_set_skb_tso_segs`.
-pub(super) fn set_segments(frame: &mut Frame) {
+pub(super) fn set_segments(frame: &mut Frame, mss: u32) {
     let L4::Tcp(tcp) = frame.l4 else { return };
-    frame.segs = tcp.len.div_ceil(MSS).max(1) as u16;
-    frame.gso_size = if frame.segs > 1 { MSS as u16 } else { 0 };
+    frame.segs = tcp.len.div_ceil(mss).max(1) as u16;
+    frame.gso_size = if frame.segs > 1 { mss as u16 } else { 0 };
 }
