@@ -5,7 +5,7 @@
 use super::bits::Features;
 use super::bridge::{bridge_common, is_bridge};
 use super::device::{
-    DevId, Device, ETH_DATA_LEN, ETH_HLEN, ETH_MAX_MTU, GSO_MAX_SEGS, GSO_MAX_SIZE, Kind, Words,
+    DevId, Device, ETH_HLEN, ETH_MAX_MTU, GSO_MAX_SEGS, GSO_MAX_SIZE, Kind, Words,
 };
 use super::rules::{Release, Rules};
 use super::set::{DeviceSet, Error, refused};
