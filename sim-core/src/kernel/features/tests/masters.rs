@@ -90,6 +90,31 @@ fn enslaving_switches_lro_off() {
     }
 }
 
+/// The wish goes too, even if LRO was not on at the time: it does not come back with what it waited for.
+#[test]
+fn enslaving_forgets_the_wish_for_lro() {
+    for kind in ["bond", "team", "bridge"] {
+        let mut host = host(Release::V6_1);
+        let base = full() | Features::LRO | Features::RXFCS;
+        let eth = host.add_base("eth0", nic(base)).unwrap();
+        let wanted = |host: &DeviceSet| host.dev(eth).words.wanted_features.has(Features::LRO);
+        assert!(wanted(&host) && !features(&host, eth).has(Features::LRO));
+        let master = match kind {
+            "bond" => bond(&mut host, BondMode::Other),
+            "team" => host.add_team("team0").unwrap(),
+            _ => host.add_bridge("br0").unwrap(),
+        };
+        if kind != "bridge" {
+            host.ethtool_set(master, &[("lro", false)]).unwrap();
+        }
+        host.set_master(eth, master).unwrap();
+        assert!(!wanted(&host), "{kind}");
+        host.delete(master).unwrap();
+        host.ethtool_set(eth, &[("rx-fcs", false)]).unwrap();
+        assert!(!features(&host, eth).has(Features::LRO), "{kind}");
+    }
+}
+
 /// A bond hands IPsec down once `active-backup` was chosen, and TLS while a connection stays on one port.
 #[test]
 fn modes_of_a_bond() {

@@ -175,3 +175,24 @@ fn a_bond_of_6_9() {
     assert!(fresh(Release::V6_1).has(Features::ALL_FOR_ALL));
     assert!(!fresh(Release::V6_9).any(Features::ALL_FOR_ALL));
 }
+
+/// A new VLAN switches LRO off below it at once, if its creation ends with an update; 6.9 leaves that to the next.
+#[test]
+fn a_new_vlan_looks_below_or_not() {
+    for (release, stays) in [
+        (Release::V6_1, false),
+        (Release::V6_9, true),
+        (Release::V6_12, false),
+    ] {
+        let mut host = host(release);
+        let eth = host.add_base("eth0", nic(full() | Features::LRO)).unwrap();
+        host.add_vlan("v1", eth, VlanSpec::new(1)).unwrap();
+        assert_eq!(
+            features(&host, eth).has(Features::LRO),
+            stays,
+            "{release:?}"
+        );
+        host.ethtool_set(eth, &[("tso", false)]).unwrap();
+        assert!(!features(&host, eth).has(Features::LRO), "{release:?}");
+    }
+}
