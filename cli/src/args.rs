@@ -73,6 +73,9 @@ pub enum Command {
     View(View),
     /// Run scenarios with expectations, saved regressions first
     Test(Test),
+    /// Fit the values that a machine profile marks as fitted, to the rows they name
+    #[cfg(feature = "calibrate")]
+    Calibrate(Calibrate),
 }
 
 /// Which scenario, and what to change in it.
@@ -144,6 +147,38 @@ pub struct Repro {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// `skbsim calibrate`
+#[cfg(feature = "calibrate")]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  skbsim calibrate lockless -o fitted           writes fitted/kunpeng-920.ron
+  skbsim calibrate lockless --row S3.table.vanilla.t1 --steps 20
+
+Only values with `fitted` move, inside their `range`, and only the rows they name are looked at")]
+pub struct Calibrate {
+    /// Which experiment
+    pub name: String,
+    /// Only values that name this row (repeatable) [default: all]
+    #[arg(long = "row", value_name = "ID")]
+    pub rows: Vec<String>,
+    /// Seeds of each configuration [default: the scenario's `measure: (seeds: N)`]
+    #[arg(long, value_name = "A..B", value_parser = value::seeds)]
+    pub seeds: Option<Range<u64>>,
+    /// Steps of the optimiser, each one evaluation or a few
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub steps: u64,
+    /// Threads [default: all cores]
+    #[arg(short, long, value_name = "N", value_parser = value::jobs)]
+    pub jobs: Option<usize>,
+    /// Folder for the profiles with the new values
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// Overwrite profiles that are there
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `skbsim check`
@@ -279,6 +314,12 @@ mod tests {
                 command.render_help().to_string().lines().count() <= 40,
                 "{name}"
             );
+        }
+        #[cfg(feature = "calibrate")]
+        {
+            let mut top = Cli::command();
+            let command = top.find_subcommand_mut("calibrate").expect("calibrate");
+            assert!(command.render_help().to_string().lines().count() <= 40);
         }
         assert!(Cli::command().render_help().to_string().lines().count() <= 40);
     }

@@ -96,6 +96,8 @@ fn dispatch(session: &mut Session<'_>, command: Command) -> Result<Exit, Stop> {
         Command::List(args) => cmd::list::run(session, &args),
         Command::View(args) => cmd::view::run(session, &args),
         Command::Test(args) => cmd::test::run(session, &args),
+        #[cfg(feature = "calibrate")]
+        Command::Calibrate(args) => cmd::repro::calibrate::run(session, &args),
     }
 }
 

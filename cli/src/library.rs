@@ -1,7 +1,8 @@
 //! Where scenarios come from: the `scenarios` crate, seen through what the commands need of it.
 
+use scenarios::library;
 pub use scenarios::{Bound, Expect, Loader, Point, Registry, Rejected, Scenario, Violations};
-use scenarios::{ProfileFile, library};
+pub use scenarios::{ProfileFile, print_value};
 use std::path::Path;
 
 /// Name and question of every scenario that ships with the program.
@@ -30,15 +31,24 @@ pub fn machines(registry: &Registry) -> impl Iterator<Item = (&'static str, &'st
     })
 }
 
-/// Ids of the published rows that the machine profile called `name` says it was fitted to.
+/// The machine profile called `name`, and its text.
 ///
 /// # Errors
 /// If there is no such profile, or it is invalid.
-pub fn fitted_rows(registry: &Registry, name: &str) -> Result<Vec<String>, String> {
+pub fn profile<'r>(registry: &'r Registry, name: &str) -> Result<(ProfileFile, &'r str), String> {
     let text = registry
         .profile_text(name)
         .ok_or_else(|| format!("there is no machine profile {name}"))?;
     let file = ProfileFile::parse(name, text).map_err(|rejected| rejected.to_string())?;
+    Ok((file, text))
+}
+
+/// Ids of the published rows that the machine profile called `name` says it was fitted to.
+///
+/// # Errors
+/// As [`profile`].
+pub fn fitted_rows(registry: &Registry, name: &str) -> Result<Vec<String>, String> {
+    let (file, _) = profile(registry, name)?;
     Ok(file.fitted_rows().into_iter().map(str::to_owned).collect())
 }
 

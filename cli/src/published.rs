@@ -24,6 +24,8 @@ pub struct Row {
     pub usage: Usage,
     /// The row whose setup this one shares; its own id if none.
     pub configuration: String,
+    /// Printed deviation in percent, where the publication prints one (`perf stat -r`).
+    pub rel_stddev_pct: Option<f64>,
 }
 
 impl Row {
@@ -60,15 +62,34 @@ struct File {
     records: Vec<Row>,
 }
 
-/// The rows of the thread about packets stuck in a lockless qdisc (S3), in its order.
+/// The files as they are compiled in, by experiment.
+const FILES: [(&str, &str); 5] = [
+    ("S0", include_str!("../../scenarios/published/s0.json")),
+    ("S1", include_str!("../../scenarios/published/s1.json")),
+    ("S2", include_str!("../../scenarios/published/s2.json")),
+    ("S3", include_str!("../../scenarios/published/s3.json")),
+    ("S4", include_str!("../../scenarios/published/s4.json")),
+];
+
+/// The rows of the experiment with this id, in the order of its thread; none if there is no such experiment.
 ///
 /// # Panics
-/// If the file that was compiled in is damaged; a test reads it.
-pub fn s3() -> Vec<Row> {
-    let text = include_str!("../../scenarios/published/s3.json");
-    let file: File =
-        serde_json::from_str(text).expect("the published rows are part of the program");
-    file.records
+/// If a file that was compiled in is damaged; a test reads them all.
+pub fn rows(experiment: &str) -> Vec<Row> {
+    let text = FILES.iter().find(|(id, _)| *id == experiment);
+    text.map_or_else(Vec::new, |(_, text)| {
+        let file: File =
+            serde_json::from_str(text).expect("the published rows are part of the program");
+        file.records
+    })
+}
+
+/// Every published row, experiment by experiment.
+///
+/// # Panics
+/// As [`rows`].
+pub fn all() -> Vec<Row> {
+    FILES.iter().flat_map(|(id, _)| rows(id)).collect()
 }
 
 #[cfg(test)]
@@ -76,26 +97,32 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Ids are unique, and each configuration is the id of a row.
+    /// Ids are unique and name their experiment, and each configuration is the id of a row.
     #[test]
     fn rows_refer_to_rows() {
-        let rows = s3();
-        let ids: BTreeSet<&str> = rows.iter().map(|r| r.id.as_str()).collect();
-        assert_eq!(ids.len(), rows.len());
-        assert!(rows.iter().all(|r| ids.contains(r.configuration.as_str())));
-        assert!(rows.iter().all(|r| r.id.starts_with("S3.")));
+        let all = all();
+        let ids: BTreeSet<&str> = all.iter().map(|r| r.id.as_str()).collect();
+        assert_eq!(ids.len(), all.len());
+        assert!(all.iter().all(|r| ids.contains(r.configuration.as_str())));
+        for (id, _) in FILES {
+            let own = rows(id);
+            assert!(
+                own.iter().all(|r| r.id.starts_with(&format!("{id}."))),
+                "{id}"
+            );
+        }
+        let judged = |id| rows(id).iter().filter(|r| r.usage == Usage::Judge).count();
         assert_eq!(
-            rows.iter()
-                .filter(|r| r.usage == Usage::Judge && r.unit == "Mpps")
-                .count(),
-            40
+            FILES.map(|(id, _)| judged(id)),
+            [10, 4, 10, 41, 2],
+            "S3: 40 rates and the gain of forwarding"
         );
     }
 
     /// Shared setups have the same numbers up to rounding and repeatability.
     #[test]
     fn shared_setups_agree() {
-        let rows = s3();
+        let rows = all();
         for row in rows.iter().filter(|r| r.via().is_some()) {
             let other = rows
                 .iter()

@@ -184,6 +184,7 @@ fn metrics(seed: u64) -> Metrics {
             hitm: 40_000,
             hitm_by_field: vec![("seqlock".into(), 30_000), ("state".into(), 10_000)],
         }],
+        streams: vec![],
     }
 }
 

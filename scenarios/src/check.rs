@@ -425,16 +425,23 @@ fn queue_xmit(host: &HostDraft, walk: &mut Walk) {
 
 fn packet_sizes(host: &HostDraft, walk: &mut Walk) {
     for size in host.workloads.iter().filter_map(|w| w.value.size()) {
-        if !PACKET_SIZES.contains(&size.value) {
-            let message = format!("a packet of {} bytes; it must have 60 to 9014", size.value);
-            walk.report(
-                rules::PACKET_SIZE,
-                size.at.clone(),
-                message,
-                Some("sizes do not count the 4-byte frame check sequence".into()),
-            );
-        }
+        packet_size(walk, size);
     }
+}
+
+/// A packet's length, if a frame can have it.
+pub(crate) fn packet_size(walk: &mut Walk, size: &Placed<u64>) -> Option<u32> {
+    if !PACKET_SIZES.contains(&size.value) {
+        let message = format!("a packet of {} bytes; it must have 60 to 9014", size.value);
+        walk.report(
+            rules::PACKET_SIZE,
+            size.at.clone(),
+            message,
+            Some("sizes do not count the 4-byte frame check sequence".into()),
+        );
+        return None;
+    }
+    u32::try_from(size.value).ok()
 }
 
 fn queues_hold_packets(host: &HostDraft, walk: &mut Walk) {

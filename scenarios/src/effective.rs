@@ -11,7 +11,7 @@ use crate::machine::{override_name, print_value};
 use crate::sweep::Axis;
 use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
-use sim_core::config::{Moderation, Qdisc, Set3Retry, Stop, XmitMode};
+use sim_core::config::{Moderation, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
@@ -184,12 +184,20 @@ impl Printer {
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, clock: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
             kernel.hz.unwrap_or_default(),
             on(kernel.bql_mb.unwrap_or_default()),
             on(kernel.stop_recheck.unwrap_or_default()),
+            option(kernel.clock.flatten().map(|c| {
+                format!(
+                    "(grain: \"{}\", min_delta: \"{}\", phase: \"{}\")",
+                    Time.print(c.grain),
+                    Time.print(c.min_delta),
+                    Time.print(c.phase)
+                )
+            })),
             costs.join(", "),
         )
     }
@@ -318,13 +326,14 @@ fn nic_text(nic: &NicDraft) -> String {
     };
     let cpu = nic.irq_cpus.as_deref().and_then(<[_]>::first);
     format!(
-        "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, bql: {bql}, stop_thresh: {}, wake_thresh: {}, wire_overhead: \"{}\")",
+        "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, bql: {bql}, stop_thresh: {}, wake_thresh: {}, napi_weight: {}, wire_overhead: \"{}\")",
         number(&nic.tx_ring),
         number(&nic.rx_ring),
         Rate.print(nic.rate.unwrap_or_default()),
         cpu.map_or(0, |c| c.value),
         number(&nic.stop_thresh),
         number(&nic.wake_thresh),
+        number(&nic.napi_weight),
         Size.print(number(&nic.wire_overhead)),
     )
 }
@@ -359,6 +368,25 @@ fn load_text(load: &LoadDraft) -> String {
             text(dev),
             Time.print(number(every))
         ),
+        LoadDraft::Train { dev, packets, .. } => {
+            let one = |p: &TrainPacket| {
+                format!(
+                    "(at: \"{}\", sent: {}, size: \"{}\", priority: {}, flow: {})",
+                    Time.print(p.at),
+                    option(p.sent.map(|t| format!("\"{}\"", Time.print(t)))),
+                    Size.print(u64::from(p.len)),
+                    p.priority,
+                    p.flow
+                )
+            };
+            let all: Vec<String> = packets.iter().flatten().map(one).collect();
+            let cpu = load.cpus().first().map_or(0, |c| c.value);
+            format!(
+                "Train(dev: {:?}, cpu: {cpu}, packets: [{}])",
+                text(dev),
+                all.join(", ")
+            )
+        }
         LoadDraft::Forward { from, to, pps, .. } => format!(
             "Forward(from: {:?}, to: {:?}, size: {size:?}, pps: {}, packets: {packets})",
             text(from),

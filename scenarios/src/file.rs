@@ -11,7 +11,9 @@ use crate::schema;
 use crate::tree::{Kind, Node};
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
-use sim_core::config::{Moderation, NicDriver, Qdisc, Set3Retry, Stop, XmitMode};
+use sim_core::config::{
+    ClockSource, Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode,
+};
 use sim_core::kernel::cost::Cost;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
@@ -83,6 +85,7 @@ pub(crate) struct KernelDraft {
     pub hz: Option<u32>,
     pub bql_mb: Option<bool>,
     pub stop_recheck: Option<bool>,
+    pub clock: Option<Option<ClockSource>>,
     pub costs: Vec<(Cost, u32)>,
 }
 
@@ -95,7 +98,7 @@ pub(crate) struct DeviceDraft {
 
 pub(crate) enum KindDraft {
     Dummy,
-    Nic(NicDraft),
+    Nic(Box<NicDraft>),
 }
 
 pub(crate) struct NicDraft {
@@ -108,6 +111,7 @@ pub(crate) struct NicDraft {
     pub bql: Option<Option<(u32, u32)>>,
     pub stop_thresh: Option<Placed<u32>>,
     pub wake_thresh: Option<Placed<u32>>,
+    pub napi_weight: Option<Placed<u32>>,
     pub wire_overhead: Option<Placed<u64>>,
 }
 
@@ -137,6 +141,11 @@ pub(crate) enum LoadDraft {
         size: Option<Placed<u64>>,
         packets: Packets,
     },
+    Train {
+        dev: Option<Placed<String>>,
+        cpu: Option<Vec<Placed<u64>>>,
+        packets: Option<Vec<TrainPacket>>,
+    },
     Forward {
         from: Option<Placed<String>>,
         to: Option<Placed<String>>,
@@ -164,6 +173,7 @@ impl LoadDraft {
             LoadDraft::Pktgen { cpus, .. } | LoadDraft::Paced { cpus, .. } => {
                 cpus.as_deref().unwrap_or(&[])
             }
+            LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Forward { .. } => &[],
         }
     }
@@ -171,7 +181,9 @@ impl LoadDraft {
     /// The devices it names.
     pub fn devices(&self) -> Vec<&Placed<String>> {
         match self {
-            LoadDraft::Pktgen { dev, .. } | LoadDraft::Paced { dev, .. } => dev.iter().collect(),
+            LoadDraft::Pktgen { dev, .. }
+            | LoadDraft::Paced { dev, .. }
+            | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
         }
     }
@@ -182,6 +194,7 @@ impl LoadDraft {
             LoadDraft::Pktgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
+            LoadDraft::Train { .. } => &None,
         }
     }
 
@@ -191,6 +204,7 @@ impl LoadDraft {
             LoadDraft::Pktgen { size, .. }
             | LoadDraft::Paced { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
+            LoadDraft::Train { .. } => None,
         }
     }
 }

@@ -149,6 +149,7 @@ fn host(host: &HostDraft) -> Option<Host> {
             hz: host.kernel.hz?,
             bql_mb: host.kernel.bql_mb?,
             stop_recheck: host.kernel.stop_recheck?,
+            clock: host.kernel.clock?,
             costs: host.kernel.costs.clone(),
         },
         layouts: host.layouts.clone(),
@@ -191,6 +192,7 @@ fn nic(draft: &NicDraft) -> Option<Nic> {
         bql: draft.bql?,
         stop_thresh: draft.stop_thresh.as_ref()?.value,
         wake_thresh: draft.wake_thresh.as_ref()?.value,
+        napi_weight: draft.napi_weight.as_ref()?.value,
         wire_overhead: u32::try_from(draft.wire_overhead.as_ref()?.value).ok()?,
     })
 }
@@ -221,6 +223,13 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
         .iter()
         .map(|c| u16::try_from(c.value).ok())
         .collect::<Option<Vec<u16>>>()?;
+    if let LoadDraft::Train { dev, packets, .. } = load {
+        return Some(Workload::Train {
+            dev: index(dev)?,
+            cpu: *cpus.first()?,
+            packets: packets.clone()?,
+        });
+    }
     let size = u32::try_from(load.size()?.value).ok()?;
     let packets = load.packets().as_ref()?.value;
     Some(match load {
@@ -248,6 +257,7 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
             size,
             packets,
         },
+        LoadDraft::Train { .. } => unreachable!("returned above"),
         LoadDraft::Forward { from, to, pps, .. } => Workload::Forward {
             from: index(from)?,
             to: index(to)?,

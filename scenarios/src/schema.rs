@@ -84,7 +84,13 @@ structs! {
         hz: "100, 250, 300, 1000" Ron("250"), "Timer ticks a second (`CONFIG_HZ`).";
         bql_mb: "on, off" Ron("on"), "The barriers of BQL between the stop bit and the second look.";
         stop_recheck: "on, off" Ron("on"), "The second look of drivers after they stopped a queue, with its barriers.";
+        clock: "ClockSource or None" Ron("None"), "A clock with a visible grain, for comparing with recordings made on one.";
         costs: "map of cost key to instructions" Ron("{}"), "Instruction counts that replace the built-in ones.";
+    }
+    CLOCK_SOURCE "ClockSource" "A coarse clock: reads in steps, and timers fire late by its rules (user-mode Linux in time travel)." {
+        grain: "time" Required, "Steps in which it reads.";
+        min_delta: "time" Ron("\"500ns\""), "Least time for which its clockevent can be programmed.";
+        phase: "time" Ron("\"0ns\""), "By how much the start of the run is ahead of what the clock reads then.";
     }
     HOST "Host" "One host: a machine, a kernel, devices and loads." {
         name: "text" Required, "Its name.";
@@ -92,7 +98,7 @@ structs! {
         kernel: "Kernel" Computed("the scenario's"), "Overrides single fields.";
         layouts: "map of struct name to Layout" Computed("the scenario's"), "Overrides single structs.";
         devices: "list of Device" Ron("[]"), "Network devices.";
-        workloads: "list of Pktgen, Paced, Forward" Ron("[]"), "Loads.";
+        workloads: "list of Pktgen, Paced, Train, Forward" Ron("[]"), "Loads.";
     }
     LINK "Link" "A cable between two NICs, full duplex." {
         a: "\"host:device\"" Required, "One end.";
@@ -115,6 +121,7 @@ structs! {
         bql: "Bql or None" Ron("None"), "Byte queue limits.";
         stop_thresh: "1 to 32768" Ron("1"), "The queue is stopped when fewer descriptors than this are free.";
         wake_thresh: "1 to 32768" Ron("1"), "It is woken when at least this many are free.";
+        napi_weight: "1 to 65535" Ron("64"), "Most packets of one NAPI poll.";
         wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
     }
     THROTTLE "Throttle" "At least so long between two interrupts (Intel's ITR)." {
@@ -161,6 +168,18 @@ structs! {
         every: "time" Required, "Interval.";
         size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
         packets: "count or None" Ron("None"), "Packets of each sender; None is endless.";
+    }
+    TRAIN "Train" "A list of packets, sent from one CPU at given times through the qdisc." {
+        dev: "device name" Required, "Device to send from.";
+        cpu: "CPU" Ron("0"), "CPU of the sender.";
+        packets: "list of TrainPacket" Required, "The packets; one that is late is sent at once.";
+    }
+    TRAIN_PACKET "TrainPacket" "One packet of a Train." {
+        at: "time" Required, "When the sender's timer is due, counted from the start of the run.";
+        sent: "time or None" Ron("None"), "What the sender's clock read when it sent it, if that was later.";
+        size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
+        priority: "0 to 15" Ron("0"), "`skb->priority`, which picks the band.";
+        flow: "count" Ron("0"), "Packets of one flow and priority keep their order; a flow has one hash.";
     }
     FORWARD "Forward" "Frames arrive at a Nic and are forwarded (IPv4) out of another device." {
         from: "device name" Required, "Nic at which frames arrive.";

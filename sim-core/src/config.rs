@@ -1,6 +1,8 @@
 //! What a world is built from: plain data, already checked. The `scenarios` crate makes it from a
 //! file; tests and examples make it by hand.
 
+use crate::frame::Tag;
+use crate::kernel::features::{Features, VlanFeatures};
 use crate::kernel::variant::Lockless;
 use crate::machine::cost::Profile;
 use crate::machine::layout::LayoutSet;
@@ -80,6 +82,12 @@ pub struct Kernel {
     pub bql_mb: bool,
     /// The second look of drivers after they stopped a queue, with its barriers.
     pub stop_recheck: bool,
+    /// What VLAN devices promise for tagged frames, and with it whose feature rules hold.
+    pub vlan_features: VlanFeatures,
+    /// Up to 3.17: segmentation, checksums and tags are done in software under the transmit lock.
+    pub validate_in_lock: bool,
+    /// A clock with a visible grain, for comparing with recordings made on one.
+    pub clock: Option<ClockSource>,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -95,9 +103,23 @@ impl Default for Kernel {
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
+            vlan_features: VlanFeatures::Modern,
+            validate_in_lock: false,
+            clock: None,
             costs: Vec::new(),
         }
     }
+}
+
+/// A coarse clock; see [`kernel::clock`](crate::kernel::clock).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockSource {
+    /// Steps in which it reads, in picoseconds.
+    pub grain: u64,
+    /// Least time for which its clockevent can be programmed, in picoseconds.
+    pub min_delta: u64,
+    /// By how much the start of the run is ahead of what the clock reads then, in picoseconds.
+    pub phase: u64,
 }
 
 /// The two readings of set 3's "spin_trylock() retry" patch.
@@ -129,6 +151,19 @@ pub enum DeviceKind {
     Dummy,
     /// A NIC.
     Nic(Nic),
+    /// `net/8021q`: a VLAN on another device.
+    Vlan(Vlan),
+}
+
+/// A VLAN device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vlan {
+    /// Index of the device that it lies on (`real_dev`); it may be a VLAN itself.
+    pub on: usize,
+    /// Its tag.
+    pub tag: Tag,
+    /// `VLAN_FLAG_REORDER_HDR`. Off: the tag goes into the data when the header is built.
+    pub reorder_hdr: bool,
 }
 
 /// A NIC: its hardware, and what its driver is told.
@@ -152,8 +187,16 @@ pub struct Nic {
     pub stop_thresh: u32,
     /// It is woken when at least this many are.
     pub wake_thresh: u32,
+    /// NAPI weight: most packets of one poll.
+    pub napi_weight: u32,
     /// Bytes that each frame costs on the wire beside its own (preamble, FCS, gap).
     pub wire_overhead: u32,
+    /// `features`: what it can do.
+    pub features: Features,
+    /// `vlan_features`: what of it for a frame with one tag.
+    pub vlan_features: Features,
+    /// Tags that it parses when it segments or sums.
+    pub max_tags_offload: u8,
 }
 
 /// The drivers of NICs.
@@ -161,6 +204,8 @@ pub struct Nic {
 pub enum NicDriver {
     /// A plain NIC with priced steps: a ring each way, doorbell, NAPI.
     Plain,
+    /// `myri10ge`: TSO, checksums and LRO, descriptors written into the NIC.
+    Myri10ge,
 }
 
 /// Interrupt moderation of a NIC.
@@ -230,6 +275,15 @@ pub enum Workload {
         /// Packets a thread, or endless.
         packets: Option<u64>,
     },
+    /// A list of packets, sent from one CPU at given times.
+    Train {
+        /// Index of the device.
+        dev: usize,
+        /// Logical CPU.
+        cpu: u16,
+        /// The packets.
+        packets: Vec<TrainPacket>,
+    },
     /// Frames arrive at a NIC and are forwarded (IPv4) out of another device.
     Forward {
         /// Index of the ingress NIC.
@@ -243,6 +297,59 @@ pub enum Workload {
         /// Frames, or endless.
         packets: Option<u64>,
     },
+    /// The sending side of a netperf TCP_STREAM test.
+    Netperf(Netperf),
+    /// Its receiving side.
+    Netserver(Netserver),
+}
+
+/// netperf: sends as much as the connection takes.
+#[derive(Clone, Debug)]
+pub struct Netperf {
+    /// Index of the device that the route leads to.
+    pub dev: usize,
+    /// Logical CPU it runs on.
+    pub cpu: u16,
+    /// Number of the connection; one [`Netserver`] has the same.
+    pub conn: u16,
+    /// Bytes of one `send`.
+    pub message: u32,
+    /// `sk_sndbuf`, in bytes of truesize.
+    pub sndbuf: u32,
+    /// `tcp_limit_output_bytes` (TSQ): what one connection may have below TCP, in bytes of truesize.
+    pub limit_output: u32,
+    /// Bytes to send, or endless.
+    pub bytes: Option<u64>,
+}
+
+/// netserver: reads all that comes.
+#[derive(Clone, Debug)]
+pub struct Netserver {
+    /// Index of the device that its address belongs to.
+    pub dev: usize,
+    /// Logical CPU it runs on.
+    pub cpu: u16,
+    /// Number of the connection.
+    pub conn: u16,
+    /// Largest window it advertises, in bytes.
+    pub window: u32,
+    /// Bytes of one `recv`.
+    pub size: u32,
+}
+
+/// One packet of a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainPacket {
+    /// When the sender's timer is due, in picoseconds; a packet that is late is sent at once.
+    pub at: u64,
+    /// What the sender's clock read when it sent it, if it was later than that.
+    pub sent: Option<u64>,
+    /// Length in bytes without FCS.
+    pub len: u32,
+    /// `skb->priority`.
+    pub priority: u32,
+    /// Flow: packets of one flow and priority keep their order, and a flow has one hash.
+    pub flow: u32,
 }
 
 /// Settings of pktgen, named as in `/proc/net/pktgen`.

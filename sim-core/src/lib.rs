@@ -42,6 +42,7 @@
 //! let config = Config {
 //!     name: "tour".into(),
 //!     hosts: vec![host],
+//!     links: vec![],
 //!     stop: Stop::Quiescent { limit: 1_000_000_000 },
 //!     warmup: 0,
 //!     step_limit: 1_000_000,

@@ -1,8 +1,7 @@
-//! Counters of one run in the layouts of `perf stat`, `perf lock`, `perf c2c` and softnet_stat.
+//! Counters of one run in the layouts of `perf lock`, `perf c2c` and softnet_stat.
 
 use crate::text::{self, Align, Table};
 use sim_core::metrics::{Cpu, Metrics};
-use std::fmt::Write;
 
 /// Rows shown of a long table, unless all are asked for.
 const TOP: usize = 8;
@@ -102,34 +101,6 @@ fn more(n: usize, thing: &str) -> String {
     } else {
         format!("(and {}; -v shows all)\n", text::count(n, thing))
     }
-}
-
-/// As `perf stat`: value, name, and what it is a packet.
-pub fn stat(metrics: &Metrics) -> String {
-    let of = |field: fn(&Cpu) -> u64| metrics.cpus.iter().map(field).sum::<u64>();
-    let rows = [
-        ("instructions", of(|c| c.instructions)),
-        ("LLC-references", of(|c| c.llc_references)),
-        ("LLC-misses", of(|c| c.llc_misses)),
-        ("hitm", of(|c| c.hitm)),
-        (
-            "line-transfers",
-            metrics.lines.iter().map(|l| l.transfers).sum(),
-        ),
-        ("branch-misses", of(|c| c.branch_misses)),
-        ("context-switches", of(|c| c.context_switches)),
-    ];
-    let sent: u64 = metrics.flows.iter().map(|f| f.sent).sum();
-    let mut out = String::new();
-    for (name, value) in rows.into_iter().filter(|&(_, value)| value > 0) {
-        let _ = write!(out, "{:>15}      {name:<18}", text::group(value));
-        if sent > 0 {
-            let _ = write!(out, "# {:>9.3} per packet", value as f64 / sent as f64);
-        }
-        out.truncate(out.trim_end().len());
-        out.push('\n');
-    }
-    out
 }
 
 /// As `perf c2c`: the lines that moved dirty most often, and the fields accessed then.

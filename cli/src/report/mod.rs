@@ -3,7 +3,9 @@
 
 pub mod counters;
 pub mod json;
+pub mod netperf;
 pub mod one;
+pub mod perf;
 pub mod repro;
 pub mod seeds;
 pub mod violation;

@@ -1,6 +1,7 @@
 //! The report of one run: scenario, digest, flows, queues, CPUs, locks, findings.
 
-use super::{counters, violation};
+use super::perf::{self, Events};
+use super::{counters, netperf, violation};
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Table};
 use hdrhistogram::Histogram;
@@ -35,10 +36,11 @@ pub fn report(run: &One<'_>, again: &Again, look: &Look) -> String {
     text += &stop(&run.outcome.stop);
     text.push('\n');
     text += &flows(metrics);
+    text += &netperf::streams(metrics);
     text += &section(&qdiscs(metrics));
     text += &section(&counters::cpus(metrics));
     text += &section(&counters::locks(metrics, run.verbose));
-    text += &section(&counters::stat(metrics));
+    text += &section(&perf::block(&run.config.name, &[Events::of(metrics)]));
     text += &section(&counters::lines(metrics, run.verbose));
     text.push('\n');
     text += &findings(run, again, look);

@@ -1,9 +1,13 @@
-//! Published beside simulated: tables in the publication's form, all rows, and what they add up to.
+//! Published beside simulated: the table in the publication's form, all rows, and what they add up to.
 
-use super::json;
+mod document;
+mod total;
+
+pub use document::json;
+pub use total::{Total, total};
+
 use crate::published::Usage;
 use crate::text::{self, Align, Table as Columns};
-use serde::Serialize;
 use std::fmt::Write;
 
 /// A published row with its simulation.
@@ -21,12 +25,14 @@ pub struct Judged {
     pub unit: String,
     /// The printed number.
     pub published: f64,
+    /// Its printed deviation in percent.
+    pub deviation: Option<f64>,
     /// The simulated one: mean over seeds, if it is simulated and was finished.
     pub simulated: Option<f64>,
     /// Standard deviation over seeds.
     pub spread: Option<f64>,
-    /// A value of the machine profile was fitted to this setup.
-    pub fitted: bool,
+    /// What the simulated number owes to the published ones.
+    pub kind: Kind,
     /// The other row of the same setup.
     pub via: Option<String>,
     /// Judged or shown.
@@ -35,11 +41,24 @@ pub struct Judged {
     pub band: Option<Band>,
 }
 
+/// What a simulated number owes to the published ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A value of a machine profile was fitted to this row, or to one of the same setup.
+    Fitted,
+    /// Taken over: there is no mechanism for it, but other rows count on top of it.
+    Carried,
+    /// Neither.
+    Predicted,
+}
+
 /// Where a simulated number must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
     /// This many percent off the published one at most.
     Error(f64),
+    /// Off by between these percents of the published one.
+    Errors(f64, f64),
     /// Between these.
     Between(f64, f64),
 }
@@ -60,14 +79,12 @@ impl Judged {
         match self.band {
             None => Some(true),
             Some(Band::Error(most)) => self.error_pct().map(|error| error.abs() <= most),
+            Some(Band::Errors(low, high)) => self.error_pct().map(|e| (low..=high).contains(&e)),
             Some(Band::Between(low, high)) => self.simulated.map(|s| (low..=high).contains(&s)),
         }
     }
 
-    fn kind(&self) -> &'static str {
-        if self.fitted { "fitted" } else { "predicted" }
-    }
-
+    /// Whether a bound holds for the row and its error is a share of the published number.
     fn is_judged_rate(&self) -> bool {
         self.usage == Usage::Judge && self.unit != "percent"
     }
@@ -95,20 +112,33 @@ pub struct Table {
     pub rows: Vec<(String, Vec<String>)>,
 }
 
+/// A row and why it is what it is.
+pub type Reason = (&'static str, &'static str);
+
 /// One experiment, simulated.
 pub struct Results {
     /// Id in JSON.
     pub id: &'static str,
     /// Opening line.
     pub head: String,
-    /// Tables in the publication's form.
-    pub tables: Vec<Table>,
+    /// The table in the publication's own form.
+    pub form: String,
     /// All rows.
     pub rows: Vec<Judged>,
-    /// Whether a row belongs to the first table.
-    pub first: fn(&str) -> bool,
-    /// Number of setups that were fitted.
+    /// What the judged rows are called.
+    pub what: &'static str,
+    /// Whether a row belongs to the first table, where that is summed up apart.
+    pub first: Option<fn(&str) -> bool>,
+    /// A unit whose rows only repeat others and are left out of the list.
+    pub repeats: Option<&'static str>,
+    /// Rows with a part that no mechanism explains, and why there is none.
+    pub unexplained: &'static [Reason],
+    /// Rows whose error may exceed 15 %, and why.
+    pub excused: &'static [Reason],
+    /// Number of configurations that were fitted.
     pub fitted: usize,
+    /// Number of configurations that were carried.
+    pub carried: usize,
     /// Number of setups simulated.
     pub simulated: usize,
     /// Claims, judged.
@@ -131,18 +161,16 @@ impl Results {
 
 /// The whole report of one experiment.
 pub fn text(results: &Results) -> String {
-    let mut text = format!(
-        "{}\neach cell: published, simulated, error; * fitted, ! out of its band\n",
-        results.head
-    );
-    for table in &results.tables {
-        text += &format!("\n{}", thread_table(table, &results.rows));
-    }
-    text += &format!("\n{}\n", row_list(&results.rows));
+    let mut text = format!("{}\n{}", results.head, results.form);
+    text += &format!("\n{}\n", row_list(results));
     text + &summary(results)
 }
 
-fn thread_table(table: &Table, rows: &[Judged]) -> String {
+/// What the cells of a [`thread_table`] and their marks mean.
+pub const LEGEND: &str = "each cell: published, simulated, error; * fitted, ! out of its band\n";
+
+/// A table of cells.
+pub fn thread_table(table: &Table, rows: &[Judged]) -> String {
     let mut heads = vec![(table.head.as_str(), Align::Right)];
     heads.extend(table.columns.iter().map(|c| (c.as_str(), Align::Right)));
     let mut columns = Columns::new(&heads);
@@ -158,12 +186,9 @@ fn thread_table(table: &Table, rows: &[Judged]) -> String {
     columns.render("")
 }
 
+/// `published simulated error` and a mark.
 fn cell(row: &Judged) -> String {
-    let mark = match (row.holds(), row.fitted) {
-        (Some(false), _) => '!',
-        (_, true) => '*',
-        (_, false) => ' ',
-    };
+    let mark = mark(row);
     let percent = row.unit == "percent";
     match (row.simulated, row.error_pct()) {
         (Some(simulated), _) if percent => {
@@ -180,16 +205,27 @@ fn cell(row: &Judged) -> String {
     }
 }
 
+/// `!` out of its band, `*` fitted, `=` carried.
+pub fn mark(row: &Judged) -> char {
+    match (row.holds(), row.kind) {
+        (Some(false), _) => '!',
+        (_, Kind::Fitted) => '*',
+        (_, Kind::Carried) => '=',
+        (_, Kind::Predicted) => ' ',
+    }
+}
+
 /// The published number as it was printed: rates with at least one decimal.
 fn printed(row: &Judged) -> String {
     match row.unit.as_str() {
+        "count" => text::group(row.published as u64),
         "Mpps" if row.published.fract() == 0.0 => format!("{:.1}", row.published),
         _ => row.published.to_string(),
     }
 }
 
 /// One decimal and a sign, but never a negative zero.
-fn signed(value: f64) -> String {
+pub fn signed(value: f64) -> String {
     let text = format!("{value:+.1}");
     if text == "-0.0" {
         "+0.0".to_owned()
@@ -198,7 +234,7 @@ fn signed(value: f64) -> String {
     }
 }
 
-fn row_list(rows: &[Judged]) -> String {
+fn row_list(results: &Results) -> String {
     let mut table = Columns::new(&[
         ("row", Align::Left),
         ("unit", Align::Left),
@@ -210,9 +246,22 @@ fn row_list(rows: &[Judged]) -> String {
         ("use", Align::Left),
         ("via", Align::Left),
     ]);
-    // Nanoseconds a packet are the rates once more: JSON has them.
-    for row in rows.iter().filter(|r| r.unit != "ns") {
-        let number = |n: Option<f64>| n.map_or("-".to_owned(), |n| format!("{n:.3}"));
+    // Rows that are others once more: JSON has them.
+    let rows = results.rows.iter();
+    for row in rows.filter(|r| Some(r.unit.as_str()) != results.repeats) {
+        let unexplained = results.unexplained.iter().any(|(id, _)| *id == row.id);
+        let kind = match row.kind {
+            _ if unexplained => "unexplained",
+            Kind::Fitted => "fitted",
+            Kind::Carried => "carried",
+            Kind::Predicted => "predicted",
+        };
+        let number = |n: Option<f64>| match n {
+            None => "-".to_owned(),
+            Some(n) if row.unit == "count" => text::group(n.round() as u64),
+            Some(n) if row.unit == "pps" => format!("{n:.0}"),
+            Some(n) => format!("{n:.3}"),
+        };
         let sign = if row.unit == "percent" { " pp" } else { "%" };
         table.row(vec![
             row.id.clone(),
@@ -221,7 +270,7 @@ fn row_list(rows: &[Judged]) -> String {
             number(row.simulated),
             number(row.spread),
             row.error_pct().map_or("-".to_owned(), |e| signed(e) + sign),
-            row.simulated.map_or("-", |_| row.kind()).to_owned(),
+            row.simulated.map_or("-", |_| kind).to_owned(),
             match (row.usage, row.holds()) {
                 (Usage::Judge, Some(false)) => "judge OUT".to_owned(),
                 (Usage::Judge, _) => "judge".to_owned(),
@@ -259,9 +308,11 @@ fn summary(results: &Results) -> String {
             text::count(errors.len(), "row")
         );
     };
-    line("first table", &|r| (results.first)(&r.id));
-    line("all judged rates", &|_| true);
-    line("of these, predicted", &|r| !r.fitted);
+    if let Some(first) = results.first {
+        line("first table", &|r| first(&r.id));
+    }
+    line(&format!("all judged {}", results.what), &|_| true);
+    line("of these, predicted", &|r| r.kind == Kind::Predicted);
     for row in results
         .rows
         .iter()
@@ -284,9 +335,13 @@ fn summary(results: &Results) -> String {
             row.id, row.published
         );
     }
+    let carried = match results.carried {
+        0 => String::new(),
+        n => format!(", {n} carried"),
+    };
     let _ = writeln!(
         text,
-        "setups: {} simulated, {} fitted, {} of {} runs",
+        "setups: {} simulated, {} fitted{carried}, {} of {} runs",
         results.simulated, results.fitted, results.finished, results.asked
     );
     for claim in &results.claims {
@@ -297,6 +352,10 @@ fn summary(results: &Results) -> String {
         };
         let _ = writeln!(text, "{verdict:<4} {} ({})", claim.text, claim.detail);
     }
+    for same in results.unexplained.chunk_by(|a, b| a.1 == b.1) {
+        let ids: Vec<&str> = same.iter().map(|(id, _)| *id).collect();
+        let _ = writeln!(text, "unexplained: {}: {}", ids.join(", "), same[0].1);
+    }
     if let Some(first) = results.findings.first() {
         let _ = writeln!(
             text,
@@ -305,61 +364,4 @@ fn summary(results: &Results) -> String {
         );
     }
     text
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    experiments: Vec<Experiment<'a>>,
-}
-
-#[derive(Serialize)]
-struct Experiment<'a> {
-    id: &'a str,
-    rows: Vec<Row<'a>>,
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    id: &'a str,
-    variant: &'a str,
-    threads: Option<u32>,
-    metric: &'a str,
-    unit: &'a str,
-    published: f64,
-    simulated: Option<f64>,
-    error_pct: Option<f64>,
-    kind: &'static str,
-    via: Option<&'a str>,
-    #[serde(rename = "use")]
-    usage: Usage,
-}
-
-/// `skbsim.repro/1`. `error_pct` is in percentage points where `unit` is percent.
-pub fn json(results: &[Results]) -> String {
-    let experiments = results.iter().map(|r| Experiment {
-        id: r.id,
-        rows: r.rows.iter().map(json_row).collect(),
-    });
-    json::document(
-        "skbsim.repro/1",
-        Document {
-            experiments: experiments.collect(),
-        },
-    )
-}
-
-fn json_row(r: &Judged) -> Row<'_> {
-    Row {
-        id: &r.id,
-        variant: &r.variant,
-        threads: r.threads,
-        metric: &r.metric,
-        unit: &r.unit,
-        published: r.published,
-        simulated: r.simulated,
-        error_pct: r.error_pct(),
-        kind: r.kind(),
-        via: r.via.as_deref(),
-        usage: r.usage,
-    }
 }

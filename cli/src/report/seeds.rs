@@ -1,5 +1,6 @@
 //! The report of many runs: violating seeds in full, then what they have in common.
 
+use super::perf::{self, Events};
 use super::violation;
 use crate::expect::Facts;
 use crate::library::Expect;
@@ -28,6 +29,8 @@ pub struct Kept {
     pub pps: f64,
     /// Latency percentiles p50 and p99 over all flows, in nanoseconds.
     pub latency: Option<(u64, u64)>,
+    /// What `perf stat` counts.
+    pub events: Events,
     /// Laws broken.
     pub violations: Vec<Violation>,
     /// The run hit a limit of its own: why.
@@ -45,6 +48,7 @@ impl Kept {
             steps: outcome.steps,
             pps: metrics.pps(),
             latency: percentiles(metrics),
+            events: Events::of(metrics),
             limit: match &outcome.stop {
                 StopReason::StepLimit(place) => {
                     Some(format!("step limit reached; busiest: {place}"))
@@ -117,7 +121,17 @@ pub fn report(seeds: &Seeds<'_>, again: &Again, look: &Look) -> String {
     if shown > 0 {
         text.push('\n');
     }
-    text + &summary(seeds, violating.len(), again)
+    text + &summary(seeds, violating.len(), again) + &stat(seeds)
+}
+
+/// What the runs counted; of runs that broke a law, counts say nothing.
+fn stat(seeds: &Seeds<'_>) -> String {
+    let whole = seeds.runs.iter().filter(|r| r.violations.is_empty());
+    let events: Vec<Events> = whole.map(|r| r.events).collect();
+    match perf::block(seeds.name, &events) {
+        block if block.is_empty() => block,
+        block => format!("\n{block}"),
+    }
 }
 
 fn summary(seeds: &Seeds<'_>, violating: usize, again: &Again) -> String {

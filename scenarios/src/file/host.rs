@@ -345,7 +345,8 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
     if obj.spec.name == "Dummy" {
         return Some(KindDraft::Dummy);
     }
-    Some(KindDraft::Nic(super::nic::read(loading, &obj)))
+    let nic = super::nic::read(loading, &obj);
+    Some(KindDraft::Nic(Box::new(nic)))
 }
 
 /// Cables.

@@ -5,8 +5,9 @@ use crate::loader::Loading;
 use crate::rules;
 use crate::schema;
 use crate::tree::Kind;
-use crate::walk::{Placed, Value};
-use sim_core::config::Set3Retry;
+use crate::units::Quantity;
+use crate::walk::{Placed, Value, Walk};
+use sim_core::config::{ClockSource, Set3Retry};
 use sim_core::kernel::cost::Cost;
 use sim_core::kernel::variant::{Builtin, Lockless};
 use sim_core::machine::cost::Arch;
@@ -65,6 +66,9 @@ pub(super) fn read(
     let stop_recheck = obj
         .get("stop_recheck")
         .and_then(|v| loading.walk.switch(&v));
+    let clock = obj
+        .get("clock")
+        .and_then(|v| loading.walk.optional(v, clock));
     let costs = obj
         .get("costs")
         .map(|v| costs(loading, &v))
@@ -80,7 +84,23 @@ pub(super) fn read(
         hz: hz.map(|hz| hz.value),
         bql_mb: bql_mb.map(|on| on.value),
         stop_recheck: stop_recheck.map(|on| on.value),
+        clock,
         costs,
+    })
+}
+
+fn clock(walk: &mut Walk, value: &Value<'_>) -> Option<ClockSource> {
+    let obj = walk.obj(&value.node, &value.path, &schema::CLOCK_SOURCE, &[])?;
+    let mut time = |name| {
+        obj.get(name)
+            .and_then(|v| walk.quantity(&v, Quantity::Time))
+            .map(|t| t.value)
+    };
+    let (grain, min_delta, phase) = (time("grain"), time("min_delta"), time("phase"));
+    Some(ClockSource {
+        grain: grain?,
+        min_delta: min_delta?,
+        phase: phase?,
     })
 }
 

@@ -7,19 +7,27 @@ use crate::schema;
 use crate::tree::{Kind, Node};
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
-use sim_core::config::XmitMode;
+use sim_core::config::{TrainPacket, XmitMode};
 
+/// Most packets of a train.
+const MAX_TRAIN: usize = 100_000;
 /// Most senders of all loads together.
 const MAX_SENDERS: usize = 4096;
 
 pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
-    let specs = [&schema::PKTGEN, &schema::PACED, &schema::FORWARD];
+    let specs = [
+        &schema::PKTGEN,
+        &schema::PACED,
+        &schema::TRAIN,
+        &schema::FORWARD,
+    ];
     let obj = loading
         .walk
         .choice(&value.node, &value.path, "a load", &specs)?;
     let load = match obj.spec.name {
         "Pktgen" => pktgen(loading, &obj),
         "Paced" => paced(loading, &obj),
+        "Train" => train(loading, &obj),
         _ => forward(loading, &obj),
     };
     Some(value.place(load))
@@ -73,6 +81,58 @@ fn paced(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
         size: quantity(loading, obj, "size", Quantity::Size),
         packets: packets(loading, obj),
     }
+}
+
+fn train(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let cpu = obj
+        .get("cpu")
+        .and_then(|v| loading.walk.count(&v, 0, 65_535));
+    let packets = obj.get("packets").and_then(|value| {
+        let list = loading.walk.list(&value);
+        if list.len() > MAX_TRAIN {
+            let message = format!("a train of {} packets; at most {MAX_TRAIN}", list.len());
+            loading
+                .walk
+                .report(rules::TOO_MANY_PARTS, value.at(), message, None);
+            return None;
+        }
+        list.iter()
+            .map(|v| train_packet(loading, v))
+            .collect::<Option<Vec<_>>>()
+    });
+    LoadDraft::Train {
+        dev: text(loading, obj, "dev"),
+        cpu: cpu.map(|cpu| vec![cpu]),
+        packets,
+    }
+}
+
+fn train_packet(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<TrainPacket> {
+    let obj = loading
+        .walk
+        .obj(&value.node, &value.path, &schema::TRAIN_PACKET, &[])?;
+    let at = quantity(loading, &obj, "at", Quantity::Time);
+    let sent = obj.get("sent").and_then(|v| {
+        loading.walk.optional(v, |walk, v| {
+            walk.quantity(v, Quantity::Time).map(|t| t.value)
+        })
+    });
+    let size = quantity(loading, &obj, "size", Quantity::Size);
+    let mut count = |name, high| {
+        obj.get(name)
+            .and_then(|v| loading.walk.count32(&v, 0, high))
+            .map(|n| n.value)
+    };
+    let (priority, flow) = (count("priority", 15), count("flow", u32::MAX));
+    let size = size?;
+    let len = crate::check::packet_size(&mut loading.walk, &size)?;
+    Some(TrainPacket {
+        at: at?.value,
+        sent: sent?,
+        len,
+        priority: priority?,
+        flow: flow?,
+    })
 }
 
 fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {

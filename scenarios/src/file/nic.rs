@@ -20,6 +20,7 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
     let (tx_ring, rx_ring) = (count("tx_ring", 0, MAX_RING), count("rx_ring", 0, MAX_RING));
     let stop_thresh = count("stop_thresh", 1, MAX_RING);
     let wake_thresh = count("wake_thresh", 1, MAX_RING);
+    let napi_weight = count("napi_weight", 1, 65_535);
     let rate = obj
         .get("rate")
         .and_then(|v| loading.walk.quantity(&v, Quantity::Rate))
@@ -51,6 +52,7 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
         bql: obj.get("bql").and_then(|v| bql(loading, v)),
         stop_thresh,
         wake_thresh,
+        napi_weight,
         wire_overhead,
     }
 }

@@ -6,6 +6,7 @@
 
 use super::Cpu;
 use super::netdev::{TxQueue, txq_state};
+use super::softirq::netif_schedule_queue;
 use crate::machine::memory::{LineId, Placement, Word};
 use crate::machine::{Footprint, Order, Rmw};
 use crate::trace::{DqlField, Kind};
@@ -226,11 +227,11 @@ impl TxQueue {
         cpu.record(Kind::TxqState, self.number, if on { bit as u32 } else { 0 });
     }
 
-    /// `netdev_tx_completed_queue`: true if the queue's qdisc is to be scheduled.
-    pub(crate) async fn tx_completed_queue(&self, cpu: Cpu<'_>, pkts: u32, bytes: u32) -> bool {
-        let Some(bql) = &self.bql else { return false };
+    /// `netdev_tx_completed_queue`: schedules the queue's qdisc if BQL had stopped it.
+    pub(crate) async fn tx_completed_queue(&self, cpu: Cpu<'_>, pkts: u32, bytes: u32) {
+        let Some(bql) = &self.bql else { return };
         if bytes == 0 {
-            return false;
+            return;
         }
         let num_queued = cpu.load(bql.num_queued).await as u32;
         let last_obj = cpu.load(bql.last_obj_cnt).await as u32;
@@ -247,17 +248,21 @@ impl TxQueue {
         }])
         .await;
         cpu.store(bql.adj_limit, u64::from(adj_limit)).await;
+        self.unblock(cpu, bql).await;
         self.record_dql(cpu, DqlField::NumCompleted, c.num_completed);
         self.record_dql(cpu, DqlField::AdjLimit, adj_limit);
         self.record_dql(cpu, DqlField::Limit, c.limit);
         self.record_dql(cpu, DqlField::PrevOvlimit, c.prev_ovlimit);
         self.record_dql(cpu, DqlField::LowestSlack, c.lowest_slack);
+    }
+
+    async fn unblock(&self, cpu: Cpu<'_>, bql: &Bql) {
         // adj_limit before the bit: the sender looks at them in the other order.
         if cpu.k.config.bql_mb {
             cpu.smp_mb().await;
         }
         if bql.avail(cpu).await < 0 {
-            return false;
+            return;
         }
         let clear = Rmw::Mask {
             clear: txq_state::STACK_XOFF,
@@ -265,10 +270,13 @@ impl TxQueue {
         };
         let was = cpu.rmw(self.state_word(), clear, Order::Full).await;
         if was & txq_state::STACK_XOFF == 0 {
-            return false;
+            return;
         }
-        cpu.record(Kind::TxqState, self.number, 0);
-        was & txq_state::DRV_XOFF == 0
+        let left = was & !txq_state::STACK_XOFF;
+        cpu.record(Kind::TxqState, self.number, left as u32);
+        if left & txq_state::DRV_XOFF == 0 {
+            netif_schedule_queue(cpu, self).await;
+        }
     }
 
     fn record_dql(&self, cpu: Cpu<'_>, field: DqlField, value: u32) {

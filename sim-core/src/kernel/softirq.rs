@@ -4,9 +4,11 @@
 //! `net_rx_action`). Absent: other vectors than NET_TX and NET_RX, RPS.
 
 use super::napi::napi_poll;
+use super::netdev::TxQueue;
 use super::sched::generic::{locked_run_begin, locked_run_end, qdisc_run_dequeued};
 use super::sched::lockless;
 use super::sched::qdisc::{Qdisc, state};
+use super::skb::Skb;
 use super::variant::{Builtin, Lockless};
 use super::{Cost, Cpu, Func};
 use crate::engine::time::Span;
@@ -20,6 +22,11 @@ use std::collections::VecDeque;
 pub const NET_TX: u32 = 2;
 /// `NET_RX_SOFTIRQ`.
 pub const NET_RX: u32 = 3;
+
+/// `TIMER_SOFTIRQ`: only TCP's.
+pub const TIMER: u32 = 1;
+/// `TASKLET_SOFTIRQ`: only TCP's.
+pub const TASKLET: u32 = 6;
 
 /// `MAX_SOFTIRQ_RESTART`.
 const MAX_RESTART: u32 = 10;
@@ -35,6 +42,10 @@ pub struct Softnet {
     pending: Cell<u32>,
     output_queue: RefCell<VecDeque<usize>>,
     poll_list: RefCell<VecDeque<usize>>,
+    /// `completion_queue`: freed in an interrupt or a poll, to be freed in NET_TX.
+    pub(crate) completion: RefCell<Vec<Skb>>,
+    /// `tsq_tasklet`: sockets that may send again.
+    pub(crate) tsq: RefCell<Vec<u16>>,
     /// Context of ksoftirqd.
     pub(crate) ksoftirqd: Cell<u32>,
 }
@@ -88,6 +99,13 @@ fn wakeup_softirqd(cpu: Cpu<'_>) {
         .wake_task(cpu.k.softnet(cpu.id()).ksoftirqd.get());
 }
 
+/// `dev_kfree_skb_irq`: freed by the next NET_TX of this CPU.
+pub(crate) fn dev_kfree_skb_irq(cpu: Cpu<'_>, skb: Skb) {
+    cpu.spend(Cost::KfreeSkbIrq);
+    cpu.k.softnet(cpu.id()).completion.borrow_mut().push(skb);
+    raise_softirq(cpu, NET_TX);
+}
+
 /// `__netif_schedule`: asks for a NET_TX run of `q` on this CPU, unless one is asked for already.
 pub async fn __netif_schedule(cpu: Cpu<'_>, q: &Qdisc) {
     let _span = cpu.enter(Func::NetifSchedule);
@@ -118,6 +136,22 @@ pub async fn __netif_schedule(cpu: Cpu<'_>, q: &Qdisc) {
     }
 }
 
+/// `netif_schedule_queue`, for a queue that was found not stopped.
+pub(crate) async fn netif_schedule_queue(cpu: Cpu<'_>, txq: &TxQueue) {
+    match txq.qdisc {
+        Some(q) => __netif_schedule(cpu, cpu.k.qdisc(q)).await,
+        // noqueue's run finds nothing, but it is scheduled all the same.
+        None => raise_softirq(cpu, NET_TX),
+    }
+}
+
+/// `netif_tx_wake_queue`.
+pub(crate) async fn netif_tx_wake_queue(cpu: Cpu<'_>, txq: &TxQueue) {
+    if txq.test_and_clear_stopped(cpu).await {
+        netif_schedule_queue(cpu, txq).await;
+    }
+}
+
 /// Body of a CPU's softirq context.
 pub(crate) async fn softirq_context(cpu: Cpu<'_>) {
     loop {
@@ -135,6 +169,9 @@ async fn __do_softirq(cpu: Cpu<'_>) {
     for round in 1.. {
         cpu.spend(Cost::DoSoftirq);
         let pending = softnet.pending.replace(0);
+        if pending & 1 << TIMER != 0 {
+            super::tcp::run_timers(cpu).await;
+        }
         if pending & 1 << NET_TX != 0 {
             add(&cpu.counters().net_tx, 1);
             net_tx_action(cpu).await;
@@ -143,10 +180,14 @@ async fn __do_softirq(cpu: Cpu<'_>) {
             add(&cpu.counters().net_rx, 1);
             net_rx_action(cpu).await;
         }
+        if pending & 1 << TASKLET != 0 {
+            super::tcp::tcp_tasklet(cpu).await;
+        }
         if softnet.pending.get() == 0 {
             break;
         }
-        if round >= MAX_RESTART || cpu.now() >= end {
+        let resched = cpu.machine().need_resched(cpu.id());
+        if round >= MAX_RESTART || cpu.now() >= end || resched {
             add(&cpu.counters().squeezed, 1);
             wakeup_softirqd(cpu);
             break;
@@ -181,6 +222,10 @@ pub(crate) async fn cond_resched(cpu: Cpu<'_>) {
 
 async fn net_tx_action(cpu: Cpu<'_>) {
     let _span = cpu.enter(Func::NetTxAction);
+    let freed = std::mem::take(&mut *cpu.k.softnet(cpu.id()).completion.borrow_mut());
+    for skb in freed {
+        cpu.k.skbs.put(cpu, skb).await;
+    }
     let list = std::mem::take(&mut *cpu.k.softnet(cpu.id()).output_queue.borrow_mut());
     for number in list {
         cpu.spend(Cost::NetTxAction);

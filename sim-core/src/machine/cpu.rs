@@ -118,6 +118,9 @@ pub(super) struct CpuState {
     slice_start: Cell<Instant>,
     /// `need_resched`: a woken task is to run soon.
     need_resched: Cell<bool>,
+    /// The same of the idle task: one was woken under an interrupt and has not run yet.
+    idle_was_woken: Cell<bool>,
+    idle_woken_at: Cell<Option<Instant>>,
     since: Cell<Instant>,
     /// Hard interrupts raised and not taken, one bit a vector.
     irqs: Cell<u64>,
@@ -147,6 +150,8 @@ impl CpuState {
             run_queue: RefCell::default(),
             slice_start: Cell::default(),
             need_resched: Cell::new(false),
+            idle_was_woken: Cell::new(false),
+            idle_woken_at: Cell::new(None),
             since: Cell::default(),
             irqs: Cell::new(0),
             irqs_off: Cell::new(false),
@@ -232,6 +237,21 @@ impl<'w> Cpu<'w> {
         let mut owed = self.s.owed.get();
         owed += span;
         self.s.owed.set(owed);
+    }
+
+    /// Copies `bytes` that are in this CPU's caches, or reads them for a checksum.
+    pub fn copy(self, bytes: u32) {
+        let span = Span::from_ps(self.m.costs.copy_byte.ps() * u64::from(bytes));
+        self.elapse(self.m.copying(self.id, span));
+    }
+
+    /// Copies `bytes` that are in nobody's cache: lines at memory latency, several in flight; not
+    /// faster than a warm copy.
+    pub fn copy_cold(self, bytes: u32) {
+        let warm = self.m.costs.copy_byte.ps() * u64::from(bytes);
+        let lines = u64::from(bytes.div_ceil(super::layout::LINE_BYTES));
+        let span = Span::from_ps(warm.max(self.m.costs.cold_line.ps() * lines));
+        self.elapse(self.m.copying(self.id, span));
     }
 
     /// A `this_cpu_*` operation on a line that nobody else touches.
@@ -650,15 +670,26 @@ impl Machine {
         // for a sleeper's credit to count, as on a machine that is not freshly booted.
         c.vruntime
             .set(c.vruntime.get().max(self.fair.sleeper_credit));
+        s.idle_woken_at.set(Some(self.engine.now()));
         let covered = s.top_level().is_some();
         self.start_task(c.cpu, ctx);
         if covered {
+            s.idle_was_woken.set(true);
             c.suspended.set(true);
             c.due.set(Some(self.engine.now()));
             c.wait.set(Wait::Spin);
         } else {
             self.engine.arm(self.engine.now(), self.base + ctx);
         }
+    }
+
+    /// `need_resched` of `cpu`: a woken task is to run instead of the one that runs, or of none.
+    pub fn need_resched(&self, cpu: u16) -> bool {
+        let s = &self.cpus[usize::from(cpu)];
+        s.need_resched.get()
+            || s.idle_was_woken.get()
+            // Woken by the same interrupt: it has not run yet.
+            || s.idle_woken_at.get() == Some(self.engine.now())
     }
 
     /// Whether a task is runnable or running.
@@ -672,6 +703,18 @@ impl Machine {
     pub fn start_at(&self, ctx: u32, at: Instant) {
         self.engine
             .push(at, crate::engine::Class::Device, self.starts + ctx);
+    }
+
+    /// When the work of the context on top of this CPU ends.
+    pub(super) fn work_ends(&self, cpu: &CpuState) -> Option<Instant> {
+        let top = cpu.top();
+        if top == NO_CTX {
+            return None;
+        }
+        match self.ctxs[top as usize].wait.get() {
+            Wait::Work(until) => Some(until),
+            _ => None,
+        }
     }
 
     /// Raises hard interrupt `vector` on `cpu`.
@@ -730,6 +773,9 @@ impl Machine {
         }
         let c = &self.ctxs[below as usize];
         c.suspended.set(false);
+        if c.level == Level::Task {
+            s.idle_was_woken.set(false);
+        }
         let now = self.engine.now();
         match c.wait.get() {
             Wait::HandedOver => {

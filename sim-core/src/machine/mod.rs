@@ -52,6 +52,10 @@ pub struct Costs {
     pub clock_read: Span,
     /// Doorbell.
     pub mmio: Span,
+    /// One byte of a warm copy.
+    pub copy_byte: Span,
+    /// One line of a cold copy.
+    pub cold_line: Span,
     /// Indirect call.
     pub indirect_call: Span,
     /// Interrupt entry and exit.
@@ -88,6 +92,10 @@ impl Costs {
             spin_insns: p.get(Param::SpinInsns),
             clock_read: span(Param::ClockRead),
             mmio: span(Param::Mmio),
+            copy_byte: span(Param::CopyByte),
+            cold_line: Span::from_ps(
+                p.get(Param::Memory) * 1000 / p.get(Param::Mlp).max(1000),
+            ),
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),
@@ -269,6 +277,12 @@ impl Machine {
         }
     }
 
+    /// How long a copy of `span` at nominal speed takes on `cpu`: one draw of the jitter each.
+    fn copying(&self, cpu: u16, span: Span) -> Span {
+        let stretch = self.schedule.borrow_mut().stretch(self.first_cpu + cpu);
+        Span::from_ps((u128::from(span.ps()) * u128::from(stretch) >> 16) as u64)
+    }
+
     /// Both threads busy: each runs at g / 2 of the core's rate alone. A spinning sibling takes
     /// little: the other keeps min(1, g - 0.6).
     /// Approximated: the sibling's state is looked at when a chunk starts, not all through it.
@@ -371,6 +385,11 @@ impl Machine {
     /// Dirty transfers by the word that was accessed.
     pub fn word_hitms(&self) -> Vec<u64> {
         self.word_hitm.iter().map(Cell::get).collect()
+    }
+
+    /// Until when some CPU works without letting anything in between, if one does.
+    pub fn working_until(&self) -> Option<Instant> {
+        self.cpus.iter().filter_map(|c| self.work_ends(c)).max()
     }
 
     /// The kernel function that `cpu` is in.

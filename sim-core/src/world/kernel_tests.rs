@@ -426,7 +426,7 @@ fn an_interrupt_cuts_work() {
             } else {
                 wait(cpu, 30_000).await;
                 // e0 is device 1: its interrupt goes to CPU 0.
-                cpu.machine().raise_irq(0, 1);
+                cpu.machine().raise_irq(0, 0);
                 wait(cpu, 20_000).await;
                 let r = cpu.machine().reading(0);
                 times.borrow_mut().push((1, r.hardirq));

@@ -6,6 +6,8 @@ mod collect;
 #[cfg(test)]
 mod kernel_tests;
 #[cfg(test)]
+mod tcp_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use crate::config::{Config, Stop};
@@ -17,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::trace::{Mode, Recording, Sink};
 use crate::violation::{Law, Violation};
 use crate::workload;
-use build::{Body, Host, World};
+use build::{Body, Host, TIMERS, World};
 use std::rc::Rc;
 
 /// How to run a configuration. Nothing in here changes what happens, but for the seed.
@@ -142,7 +144,36 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
                     };
                     Box::pin(workload::pktgen::thread(cpu, p, flow))
                 }
+                Body::Train {
+                    workload,
+                    flow,
+                    ctx,
+                } => {
+                    let crate::config::Workload::Train { dev, packets, .. } =
+                        &from.workloads[workload]
+                    else {
+                        unreachable!("a train body comes from a train workload")
+                    };
+                    Box::pin(workload::train::sender(
+                        cpu,
+                        workload::train::Train {
+                            dev: *dev,
+                            packets,
+                            first_flow: flow,
+                            ctx,
+                        },
+                    ))
+                }
                 Body::Paced(paced) => Box::pin(workload::paced::sender(cpu, paced)),
+                Body::Netperf { workload } => match &from.workloads[workload] {
+                    crate::config::Workload::Netperf(load) => {
+                        Box::pin(workload::netperf::netperf(cpu, load, ctx as u32))
+                    }
+                    crate::config::Workload::Netserver(load) => {
+                        Box::pin(workload::netperf::netserver(cpu, load, ctx as u32))
+                    }
+                    _ => unreachable!("a netperf body comes from a netperf workload"),
+                },
             });
         }
     }
@@ -188,6 +219,8 @@ impl World {
         }
         if id == self.events.warmup {
             self.begin_window();
+        } else if let Some(later) = self.late(id) {
+            self.engine.push(later, Class::Device, id);
         } else if id < self.events.devices {
             let (host, ctx) = self.context(id - self.events.starts);
             host.machine.first_start(ctx);
@@ -197,10 +230,26 @@ impl World {
         Flow::Go
     }
 
+    /// A timer or device event of a host with a coarse clock: when it really fires, if not now.
+    fn late(&self, id: u32) -> Option<Instant> {
+        let host = if id < self.events.devices {
+            self.context(id - self.events.starts).0
+        } else {
+            &self.hosts[self.device_event(id - self.events.devices).0]
+        };
+        let clock = host.kernel.clock.as_ref()?;
+        clock.late(id, self.engine.now(), host.machine.working_until())
+    }
+
     /// Device event `n`; a frame that leaves a port goes over its link.
     fn device_fires(&self, n: u32) {
         let (index, dev, which) = self.device_event(n);
         let host = &self.hosts[index];
+        if dev == TIMERS {
+            let sock = &host.kernel.socks[which as usize];
+            let vector = drivers::TIMER_VECTOR;
+            return host.machine.raise_irq(sock.timer_cpu.get(), vector);
+        }
         let Some(frame) = drivers::fire(&host.kernel, &host.machine, dev, which) else {
             return;
         };
@@ -223,7 +272,13 @@ impl World {
             for (ctx, body) in host.bodies.iter().enumerate() {
                 let flow = match body {
                     Body::Pktgen { flow, .. } => *flow,
+                    Body::Train { .. } => {
+                        // Its times are absolute.
+                        host.machine.start_at(ctx as u32, Instant::ZERO);
+                        continue;
+                    }
                     Body::Paced(p) if Some(ctx as u32) != host.probe => p.flow,
+                    Body::Netperf { workload } => host.flow_of[*workload],
                     _ => continue,
                 };
                 let name = format!("{}/{}", host.name, host.kernel.flow(flow).name);

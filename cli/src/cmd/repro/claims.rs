@@ -1,5 +1,6 @@
 //! What the shape of the published lockless tables says, apart from levels.
 
+use super::experiment::claim;
 use super::lockless::{Cell, THREADS};
 use crate::report::repro::Claim;
 
@@ -12,32 +13,21 @@ const LOCKLESS: [&str; 5] = ["v0", "v1", "set2", "set3", "rfc_bypass"];
 /// All claims, judged.
 pub fn claims(rate: Rate<'_>) -> Vec<Claim> {
     let at = |lockless, threads| rate(Cell::Table(lockless, threads));
-    let claim = |text: String, judged: Option<(bool, String)>| {
-        let (holds, detail) = judged.unzip();
-        Claim {
-            text,
-            holds,
-            detail: detail.unwrap_or_else(|| "not finished".to_owned()),
-        }
-    };
     vec![
-        claim("vanilla peaks at 4 threads".into(), peak(&at, "v0", 4)),
-        claim("locked peaks at 2 threads".into(), peak(&at, "locked", 2)),
+        claim("vanilla peaks at 4 threads", peak(&at, "v0", 4)),
+        claim("locked peaks at 2 threads", peak(&at, "locked", 2)),
+        claim("vanilla and locked cross between 2 and 4", crossing(&at)),
         claim(
-            "vanilla and locked cross between 2 and 4".into(),
-            crossing(&at),
-        ),
-        claim(
-            "lockless kernels within 10% of each other at 8".into(),
+            "lockless kernels within 10% of each other at 8",
             together(&at, 8, 10.0),
         ),
         claim(
-            "lockless kernels within 15% of each other at 16".into(),
+            "lockless kernels within 15% of each other at 16",
             together(&at, 16, 15.0),
         ),
-        claim("+patch slower than vanilla at 1, 2, 4".into(), slower(&at)),
+        claim("+patch slower than vanilla at 1, 2, 4", slower(&at)),
         claim(
-            "x86: v2 loses 10% or more to v0 at 2, less than half of that at 4".into(),
+            "x86: v2 loses 10% or more to v0 at 2, less than half of that at 4",
             schedule(rate),
         ),
     ]

@@ -1,10 +1,13 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod myri10ge;
 pub mod nic;
+pub mod vlan;
 
 use super::napi::napi_schedule;
 use super::netdev::{Driver, TxQueue};
+use super::softirq::{TIMER, raise_softirq};
 use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
@@ -23,14 +26,17 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 64;
+pub const MAX_VECTORS: usize = 63;
+/// The local timer's interrupt.
+pub(crate) const TIMER_VECTOR: u32 = 63;
 
 /// The driver's poll of a NAPI instance; how many packets it took.
 pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     let dev = cpu.k.napis[napi].dev;
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
-        Driver::Dummy => unreachable!("dummy has no NAPI"),
+        Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
     }
 }
 
@@ -44,22 +50,33 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
         txq.number,
         (ring.next() % u64::from(ring.size())) as u32,
     );
-    ring.doorbell(cpu.now() + port.fetch);
+    ring.doorbell(cpu.k.ktime(cpu.now()) + port.fetch);
     start_wire(cpu.k, cpu.machine(), txq.dev, cpu.now());
 }
 
 fn start_wire(k: &Kernel, m: &Machine, dev: usize, now: Instant) {
     let Some(port) = k.port(dev) else { return };
     if let Some(at) = port.start(now) {
-        m.push_device(at, k.dev(dev).events + event::WIRE);
+        push(k, m, at, k.dev(dev).events + event::WIRE);
     }
+}
+
+/// Queues a device's event; one that is due already needs no timer.
+fn push(k: &Kernel, m: &Machine, at: Instant, id: u32) {
+    let now = m.engine.now();
+    if at <= now
+        && let Some(clock) = &k.clock
+    {
+        clock.at_once(id);
+    }
+    m.push_device(at.max(now), id);
 }
 
 /// Notes for vector `v` of `dev` that something happened at `at`.
 fn note(k: &Kernel, m: &Machine, dev: usize, v: usize, at: Instant) {
     let Some(port) = k.port(dev) else { return };
-    if let Some(due) = port.vectors[v].note(m.engine.now(), at) {
-        m.push_device(due, k.dev(dev).events + event::VECTOR + v as u32);
+    if let Some(due) = port.vectors[v].note(k.ktime(m.engine.now()), at) {
+        push(k, m, due, k.dev(dev).events + event::VECTOR + v as u32);
     }
 }
 
@@ -69,8 +86,9 @@ pub(crate) async fn unmask(cpu: Cpu<'_>, dev: usize, v: usize) {
     cpu.settle().await;
     let Some(port) = cpu.k.port(dev) else { return };
     let m = cpu.machine();
-    if let Some(due) = port.vectors[v].unmask(cpu.now()) {
-        m.push_device(due, cpu.k.dev(dev).events + event::VECTOR + v as u32);
+    if let Some(due) = port.vectors[v].unmask(cpu.k.ktime(cpu.now())) {
+        let id = cpu.k.dev(dev).events + event::VECTOR + v as u32;
+        push(cpu.k, m, due, id);
     }
     arm_flood(cpu.k, m, dev, v);
 }
@@ -92,7 +110,7 @@ pub(crate) fn arm_flood(k: &Kernel, m: &Machine, dev: usize, v: usize) {
 /// Event `which` of device `dev` fires. Returns what goes over the link.
 pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Frame> {
     let port = k.port(dev)?;
-    let now = m.engine.now();
+    let now = k.ktime(m.engine.now());
     match which {
         event::WIRE => {
             let sent = port.sent();
@@ -127,6 +145,17 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     }
 }
 
+/// The driver's interrupt handler of a NAPI instance's vector.
+async fn irq(cpu: Cpu<'_>, napi: usize) {
+    let dev = cpu.k.napis[napi].dev;
+    match &cpu.k.dev(dev).driver {
+        Driver::Myri10ge(nic) => myri10ge::intr(cpu, dev, nic, napi).await,
+        _ => {
+            napi_schedule(cpu, napi).await;
+        }
+    }
+}
+
 /// Body of a CPU's hard interrupt context: each vector schedules its NAPI instance.
 pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
     loop {
@@ -134,7 +163,11 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.spend(Cost::HardIrq);
-            napi_schedule(cpu, napi as usize).await;
+            if napi == TIMER_VECTOR {
+                raise_softirq(cpu, TIMER);
+            } else {
+                irq(cpu, napi as usize).await;
+            }
             cpu.settle().await;
         }
         cpu.finish(cpu.k.softnet(cpu.id()).is_pending());

@@ -52,7 +52,7 @@ impl Prio {
     pub(crate) async fn enqueue(&self, cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> bool {
         let _span = cpu.enter(Func::PrioEnqueue);
         cpu.spend(Cost::PrioEnqueue);
-        let band = usize::from(PRIO2BAND[(cpu.k.skbs.priority(skb) & 15) as usize]);
+        let band = PRIO2BAND[(cpu.k.skbs.priority(skb) & 15) as usize];
         cpu.spend(Cost::PfifoEnqueue);
         self.touch(cpu, band, 1).await;
         let list = &self.bands[band].list;

@@ -338,6 +338,10 @@ impl Qdisc {
         self.requeued.borrow_mut().push_back(skb);
         let n = self.requeued.borrow().len() as u64;
         cpu.store(self.gso_skb, n).await;
+        if !self.nolock {
+            // Still part of the queue: nobody may bypass it.
+            self.change_len(cpu, 1, cpu.k.skbs.len(skb)).await;
+        }
         bump(&self.stats.requeues, 1);
         bump(&self.stats.enqueued, 1);
         self.note_len(cpu, 1, cpu.k.skbs.len(skb), Kind::QdiscRequeue, skb);
@@ -348,6 +352,9 @@ impl Qdisc {
         let skb = self.requeued.borrow_mut().pop_front()?;
         let n = self.requeued.borrow().len() as u64;
         cpu.store(self.gso_skb, n).await;
+        if !self.nolock {
+            self.change_len(cpu, u64::MAX, cpu.k.skbs.len(skb)).await;
+        }
         self.note_dequeue(cpu, skb);
         Some(skb)
     }

@@ -84,7 +84,7 @@ impl Port {
         let (queue, frame, ready) = best?;
         self.turn.set((queue + 1) % n);
         self.sending.set(Some(queue));
-        Some(self.wire.send(ready.max(now), frame.len))
+        Some(self.wire.send(ready, frame.len))
     }
 
     /// The segment on the wire has left.

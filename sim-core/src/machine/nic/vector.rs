@@ -83,7 +83,7 @@ impl Vector {
     /// The time that [`note`](Vector::note) or [`unmask`](Vector::unmask) gave has come: true if the
     /// vector interrupts now. It masks itself (auto-mask) until unmasked.
     pub fn fire(&self, now: Instant) -> bool {
-        if self.armed.get() != Some(now) {
+        if self.armed.get().is_none_or(|due| due > now) {
             return false;
         }
         self.armed.set(None);
