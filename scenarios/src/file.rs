@@ -29,8 +29,8 @@ mod kernel;
 mod load;
 mod netperf;
 mod nic;
-pub(crate) use nic::OFFLOADS;
 pub(crate) use netperf::{NetperfDraft, NetserverDraft};
+pub(crate) use nic::OFFLOADS;
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -75,12 +75,7 @@ impl Lro {
     }
 
     /// `lro_gen_skb` and `lro_flush`: an skb of the aggregate `frame`.
-    pub(crate) async fn gen_skb(
-        &self,
-        cpu: Cpu<'_>,
-        frame: Frame,
-        pages: RxPages,
-    ) -> Option<Skb> {
+    pub(crate) async fn gen_skb(&self, cpu: Cpu<'_>, frame: Frame, pages: RxPages) -> Option<Skb> {
         cpu.spend(Cost::LroFlush);
         let skb = cpu.k.skbs.alloc_frame(cpu, frame).await?;
         let payload = match frame.l4 {
@@ -88,7 +83,11 @@ impl Lro {
             L4::Udp => 0,
         };
         let meta = Meta {
-            nr_frags: if payload > 0 { frame.segs.min(17) as u8 } else { 0 },
+            nr_frags: if payload > 0 {
+                frame.segs.min(17) as u8
+            } else {
+                0
+            },
             data_len: payload,
             rx_pages: Some(pages),
             ..Meta::default()

@@ -60,7 +60,8 @@ pub struct RxPages {
 impl RxPages {
     /// `_count` of the page of fragment `n`.
     pub fn count(&self, n: u32) -> Word {
-        self.counts.nth((self.first.wrapping_add(n) / 2) % self.pages)
+        self.counts
+            .nth((self.first.wrapping_add(n) / 2) % self.pages)
     }
 }
 

@@ -535,7 +535,8 @@ fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Port {
 
 /// `_count` of each page of receive buffers, on a line of its own; two buffers are on a page.
 fn rx_pages(memory: &mut Placement, name: &str, rx_ring: u32) -> Word {
-    let word = |memory: &mut Placement, n| memory.lone_word(&format!("{name} rx page {n} _count"), 0);
+    let word =
+        |memory: &mut Placement, n| memory.lone_word(&format!("{name} rx page {n} _count"), 0);
     let first = word(memory, 0);
     for n in 1..rx_ring.div_ceil(2) {
         word(memory, n);

@@ -16,8 +16,8 @@ use crate::kernel::skb::{RxPages, Skb, line};
 use crate::kernel::softirq::{__netif_schedule, dev_kfree_skb_irq};
 use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::memory::{LineId, Word};
-use crate::machine::{Footprint, Order, Rmw};
 use crate::machine::nic::Port;
+use crate::machine::{Footprint, Order, Rmw};
 use crate::trace::Kind;
 
 /// `MXGEFW_MAX_SEND_DESC`: descriptors of a frame.
@@ -76,7 +76,11 @@ pub(crate) async fn xmit(cpu: Cpu<'_>, nic: &Myri10ge, txq: &TxQueue, skb: Skb) 
     let skbs = &cpu.k.skbs;
     let frame = hardware_frame(cpu, txq.dev, skb);
     let tso = frame.segs > 1;
-    let most = if tso { MAX_SEND_DESC_TSO } else { MAX_SEND_DESC };
+    let most = if tso {
+        MAX_SEND_DESC_TSO
+    } else {
+        MAX_SEND_DESC
+    };
     if nic.avail() < most {
         // We are out of transmit resources.
         txq.stop(cpu).await;
