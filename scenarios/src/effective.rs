@@ -371,7 +371,8 @@ fn nic_text(nic: &NicDraft) -> String {
         Size.print(number(&nic.wire_overhead)),
     );
     if nic.driver == NicDriver::Myri10ge {
-        return format!("Myri10ge({hardware})");
+        let memory = Size.print(u64::from(nic.tx_memory.unwrap_or_default()));
+        return format!("Myri10ge({hardware}, tx_memory: \"{memory}\")");
     }
     format!(
         "Nic({hardware}, bql: {bql}, stop_thresh: {}, wake_thresh: {})",

@@ -136,6 +136,7 @@ pub(crate) struct NicDraft {
     pub features: Option<Features>,
     pub vlan_features: Option<Features>,
     pub max_tags_offload: Option<u8>,
+    pub tx_memory: Option<u32>,
 }
 
 pub(crate) struct LinkDraft {

@@ -278,6 +278,7 @@ fn nic(draft: &NicDraft) -> Option<Nic> {
         features: draft.features?,
         vlan_features: draft.vlan_features?,
         max_tags_offload: draft.max_tags_offload?,
+        tx_memory: draft.tx_memory?,
     })
 }
 

@@ -141,6 +141,7 @@ structs! {
         offloads: "list of sg, ip_csum, hw_csum, tso" Ron("[sg, hw_csum, tso]"), "`features`.";
         vlan_offloads: "list of the same" Computed("`offloads`"), "`vlan_features`.";
         max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
+        tx_memory: "size" Ron("\"128KiB\""), "Memory of the NIC that is filled ahead of the wire: a frame is completed once it lies there. Prior: the NIC has 2 MiB for firmware, rings and both directions; 0 completes a frame when it has left.";
     }
     VLAN "Vlan" "A VLAN on another device, which may be a VLAN itself (`net/8021q`). It takes no lock; give it `qdisc: Noqueue`." {
         on: "device name" Required, "The device below.";

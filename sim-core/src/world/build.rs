@@ -523,8 +523,9 @@ fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Port {
     };
     for &cpu in &nic.irq_cpus {
         let (tx, rx) = (nic.tx_ring, nic.rx_ring);
-        port.tx
-            .push(TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE));
+        let tx = TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE);
+        tx.set_ahead(nic.tx_memory);
+        port.tx.push(tx);
         port.rx
             .push(RxRing::new(rx, ring("rx", rx), DESCS_PER_LINE));
         port.vectors

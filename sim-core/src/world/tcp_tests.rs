@@ -36,6 +36,7 @@ fn nic() -> Nic {
         features: Features::NONE,
         vlan_features: Features::NONE,
         max_tags_offload: 1,
+        tx_memory: 0,
     }
 }
 
