@@ -7,7 +7,8 @@
 
 use crate::expect::{Expect, Violations};
 use crate::file::{
-    Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft, NicDraft, OFFLOADS, VlanDraft,
+    Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft, NicDraft, OFFLOADS,
+    VlanDraft,
 };
 use crate::machine::{override_name, print_value};
 use crate::sweep::Axis;
@@ -195,10 +196,7 @@ impl Printer {
             }
         };
         let vlan = kernel.vlan_features.map_or("", |v| v.name());
-        let vlan = given(
-            kernel.vlan_features_given,
-            format!("vlan_features: {vlan}"),
-        );
+        let vlan = given(kernel.vlan_features_given, format!("vlan_features: {vlan}"));
         let validate = on(kernel.validate_in_lock.unwrap_or_default());
         let validate = given(
             kernel.validate_given,
@@ -380,7 +378,10 @@ fn nic_text(nic: &NicDraft) -> String {
         Size.print(number(&nic.wire_overhead)),
     );
     match nic.driver {
-        NicDriver::Myri10ge => return format!("Myri10ge({hardware})"),
+        NicDriver::Myri10ge => {
+            let memory = Size.print(u64::from(nic.tx_memory.unwrap_or_default()));
+            return format!("Myri10ge({hardware}, tx_memory: \"{memory}\")");
+        }
         NicDriver::Mlx5 => return mlx5_text(nic, &moderation, &bql),
         NicDriver::Plain => {}
     }
@@ -484,7 +485,12 @@ fn load_text(load: &LoadDraft) -> String {
             Size.print(number(&n.message)),
             Size.print(number(&n.sndbuf)),
             Size.print(number(&n.limit_output)),
-            option(n.bytes.as_ref().and_then(|b| b.value).map(|b| format!("{:?}", Size.print(b))))
+            option(
+                n.bytes
+                    .as_ref()
+                    .and_then(|b| b.value)
+                    .map(|b| format!("{:?}", Size.print(b)))
+            )
         ),
         LoadDraft::Netserver(n) => format!(
             "Netserver(dev: {:?}, cpu: {}, port: {}, window: {:?}, size: {:?})",
@@ -499,7 +505,11 @@ fn load_text(load: &LoadDraft) -> String {
         } => format!(
             "XdpRedirect(from: {:?}, to: {}, helper: {}, size: {size:?}, pps: {}, packets: {packets})",
             text(from),
-            option(to.as_ref().and_then(|to| to.as_ref()).map(|to| format!("{:?}", to.value))),
+            option(
+                to.as_ref()
+                    .and_then(|to| to.as_ref())
+                    .map(|to| format!("{:?}", to.value))
+            ),
             if *map == Some(true) {
                 "redirect_map"
             } else {

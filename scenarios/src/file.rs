@@ -29,8 +29,8 @@ mod kernel;
 mod load;
 mod netperf;
 mod nic;
-pub(crate) use nic::OFFLOADS;
 pub(crate) use netperf::{NetperfDraft, NetserverDraft};
+pub(crate) use nic::OFFLOADS;
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +141,7 @@ pub(crate) struct NicDraft {
     pub features: Option<Features>,
     pub vlan_features: Option<Features>,
     pub max_tags_offload: Option<u8>,
+    pub tx_memory: Option<u32>,
 }
 
 pub(crate) struct LinkDraft {

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 /// The built-in machine profiles, by name.
 const MACHINES: &[(&str, &str)] = &[
-    ("broadwell-e5-1650v4", include_str!("../machines/broadwell-e5-1650v4.ron")),
+    (
+        "broadwell-e5-1650v4",
+        include_str!("../machines/broadwell-e5-1650v4.ron"),
+    ),
     ("k8-2cpu", include_str!("../machines/k8-2cpu.ron")),
     ("k8-4cpu", include_str!("../machines/k8-4cpu.ron")),
     ("kunpeng-920", include_str!("../machines/kunpeng-920.ron")),

@@ -197,7 +197,8 @@ fn stream(all: &[HostDraft], host: &HostDraft, load: &LoadDraft) -> Option<Optio
     let cpu = || u16::try_from(load.cpus().first()?.value).ok();
     let dev = |dev: &Option<Placed<String>>| {
         let name = &dev.as_ref()?.value;
-        let named = |d: &crate::file::DeviceDraft| d.name.as_ref().is_some_and(|n| n.value == *name);
+        let named =
+            |d: &crate::file::DeviceDraft| d.name.as_ref().is_some_and(|n| n.value == *name);
         host.devices.iter().position(named)
     };
     Some(match load {
@@ -237,7 +238,8 @@ fn device(host: &HostDraft, device: &crate::file::DeviceDraft) -> Option<Device>
     let kind = match device.kind.as_ref()? {
         KindDraft::Vlan(v) => {
             let on = &v.on.as_ref()?.value;
-            let named = |d: &crate::file::DeviceDraft| d.name.as_ref().is_some_and(|n| n.value == *on);
+            let named =
+                |d: &crate::file::DeviceDraft| d.name.as_ref().is_some_and(|n| n.value == *on);
             DeviceKind::Vlan(Vlan {
                 on: host.devices.iter().position(named)?,
                 tag: Tag {
@@ -280,6 +282,7 @@ fn nic(draft: &NicDraft) -> Option<Nic> {
         features: draft.features?,
         vlan_features: draft.vlan_features?,
         max_tags_offload: draft.max_tags_offload?,
+        tx_memory: draft.tx_memory?,
     })
 }
 

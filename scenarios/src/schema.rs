@@ -139,12 +139,13 @@ structs! {
         rx_ring: "1 to 32768" Ron("1024"), "Descriptors in the receive ring.";
         rate: "rate" Ron("\"10Gbit\""), "Link rate.";
         irq_cpu: "CPU" Ron("0"), "CPU that takes its interrupts.";
-        moderation: "Throttle, Delay" Ron("Delay(usecs: \"75us\")"), "Interrupt moderation (`myri10ge_intr_coal_delay`).";
+        moderation: "Throttle, Delay" Ron("Throttle(gap: \"75us\")"), "Interrupt moderation (`myri10ge_intr_coal_delay`); whether the NIC counts from the last interrupt or from the first event is not documented.";
         napi_weight: "1 to 65535" Ron("64"), "Most packets one poll takes.";
         wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
         offloads: "list of sg, ip_csum, hw_csum, tso" Ron("[sg, hw_csum, tso]"), "`features`.";
         vlan_offloads: "list of the same" Computed("`offloads`"), "`vlan_features`.";
         max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
+        tx_memory: "size" Ron("\"128KiB\""), "Memory of the NIC that is filled ahead of the wire: a frame is completed once it lies there. Prior: the NIC has 2 MiB for firmware, rings and both directions; 0 completes a frame when it has left.";
     }
     MLX5 "Mlx5" "Mellanox ConnectX (`mlx5e`): channels, XDP, multi-packet descriptors, one completion entry a doorbell, BQL." {
         tx_ring: "64 to 32768" Ron("1024"), "Descriptors in each send queue.";

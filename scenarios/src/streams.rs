@@ -112,9 +112,7 @@ pub(crate) fn peer(hosts: &[HostDraft], netperf: &NetperfDraft) -> Option<(usize
     let (to, port) = (netperf.to.as_ref()?, netperf.port.as_ref()?);
     let named = |h: &HostDraft| h.name.as_ref().is_some_and(|n| n.value == to.value);
     let host = hosts.iter().position(named)?;
-    let listens = |w: &Placed<LoadDraft>| {
-        matches!(&w.value, LoadDraft::Netserver(s) if s.port.as_ref().is_some_and(|p| p.value == port.value))
-    };
+    let listens = |w: &Placed<LoadDraft>| matches!(&w.value, LoadDraft::Netserver(s) if s.port.as_ref().is_some_and(|p| p.value == port.value));
     let load = hosts[host].workloads.iter().position(listens)?;
     Some((host, load))
 }
@@ -131,7 +129,10 @@ pub(crate) fn streams(draft: &Draft, walk: &mut Walk) {
         };
         let shown = crate::tree::shorten(&to.value);
         let Some(found) = peer(&draft.hosts, netperf) else {
-            let message = format!("no Netserver listens on host `{shown}`, port {}", port.value);
+            let message = format!(
+                "no Netserver listens on host `{shown}`, port {}",
+                port.value
+            );
             let help = "give that host `Netserver(dev: .., cpu: ..)`";
             walk.report(rules::STREAM, to.at.clone(), message, Some(help.into()));
             continue;

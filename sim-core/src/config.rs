@@ -242,6 +242,8 @@ pub struct Nic {
     pub vlan_features: Features,
     /// Tags that it parses when it segments or sums.
     pub max_tags_offload: u8,
+    /// Bytes that it fetches ahead of the wire into memory of its own; it is done with a frame then.
+    pub tx_memory: u32,
 }
 
 /// The drivers of NICs.

@@ -89,10 +89,7 @@ pub(super) fn read(
     };
     let versions = Redirect::ALL.map(|r| (r.name(), r));
     let redirect = match obj.given("redirect") {
-        Some(value) => loading
-            .walk
-            .word(&value, false, &versions)
-            .map(|r| r.value),
+        Some(value) => loading.walk.word(&value, false, &versions).map(|r| r.value),
         None => version.map(redirect),
     };
     let xdp_bulk = obj

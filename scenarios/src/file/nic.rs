@@ -88,6 +88,13 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
         wire_overhead,
         features,
         vlan_features,
+        tx_memory: if driver == NicDriver::Myri10ge {
+            obj.get("tx_memory")
+                .and_then(|v| loading.walk.quantity(&v, Quantity::Size))
+                .map(|size| u32::try_from(size.value).unwrap_or(u32::MAX))
+        } else {
+            Some(0)
+        },
         max_tags_offload: max_tags.and_then(|n| u8::try_from(n.value).ok()),
     }
 }

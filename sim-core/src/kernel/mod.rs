@@ -13,11 +13,11 @@ mod flow;
 pub(crate) mod forward;
 mod func;
 pub mod layouts;
-pub mod lro;
 pub mod locking;
+pub mod lro;
 pub mod napi;
-pub mod offload;
 pub mod netdev;
+pub mod offload;
 pub mod sched;
 pub mod skb;
 pub mod slab;
@@ -31,8 +31,8 @@ pub use flow::Flow;
 pub use func::Func;
 
 use crate::config;
-use crate::frame::Tag;
 use crate::engine::time::{Instant, Span};
+use crate::frame::Tag;
 use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
 use crate::trace::Kind;
@@ -45,9 +45,9 @@ use netdev::{Driver, NetDevice, TxQueue};
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
-use tcp::Sock;
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
+use tcp::Sock;
 use xdp::{Pages, Xdp, XdpFrame};
 
 /// What a retpoline adds to an indirect call: 8.463 ns against 1.251 ns, measured on a Xeon E5-1650 v4

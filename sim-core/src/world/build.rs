@@ -32,8 +32,10 @@ use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::xdp::{Pages, Program, Xdp};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
-use crate::machine::memory::Placement;
-use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, Report, RxRing, TxRing, Vector, Wire};
+use crate::machine::memory::{Placement, Word};
+use crate::machine::nic::{
+    ETH_ZLEN, Flood, Moderation, Port, Report, RxRing, TxRing, Vector, Wire,
+};
 use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
@@ -527,14 +529,26 @@ fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Port {
     };
     for &cpu in &nic.irq_cpus {
         let (tx, rx) = (nic.tx_ring, nic.rx_ring);
-        port.tx
-            .push(TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE));
+        let tx = TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE);
+        tx.set_ahead(nic.tx_memory);
+        port.tx.push(tx);
         port.rx
             .push(RxRing::new(rx, ring("rx", rx), DESCS_PER_LINE));
         port.vectors
             .push(Vector::new(cpu, hardware(nic.moderation)));
     }
     port
+}
+
+/// `_count` of each page of receive buffers, on a line of its own; two buffers are on a page.
+fn rx_pages(memory: &mut Placement, name: &str, rx_ring: u32) -> Word {
+    let word =
+        |memory: &mut Placement, n| memory.lone_word(&format!("{name} rx page {n} _count"), 0);
+    let first = word(memory, 0);
+    for n in 1..rx_ring.div_ceil(2) {
+        word(memory, n);
+    }
+    first
 }
 
 /// A second transmit ring for each channel, for redirected frames; reports once a doorbell.
@@ -556,7 +570,10 @@ fn mlx5(memory: &mut Placement, name: &str, nic: &config::Nic) -> Mlx5 {
         channels,
         pages: Pages::place(memory, name, pages),
         program: Cell::new(None),
-        cqs: memory.lines(&format!("{name} completion queues"), channels as u32 * CQ_LINES),
+        cqs: memory.lines(
+            &format!("{name} completion queues"),
+            channels as u32 * CQ_LINES,
+        ),
         session: (0..channels).map(|_| Cell::new(0)).collect(),
         xdp_xmit: Cell::new(0),
         xdp_xmit_full: Cell::new(0),
@@ -760,6 +777,7 @@ impl HostBuilder<'_> {
                     }),
                     config::NicDriver::Mlx5 => Driver::Mlx5(Box::new(mlx5(memory, &d.name, nic))),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
+                        pages: rx_pages(memory, &d.name, nic.rx_ring),
                         buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
                         tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
                         lro: Lro::new(LRO_MAX),

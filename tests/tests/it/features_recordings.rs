@@ -12,10 +12,24 @@ mod recording;
 use compare::check;
 use recording::Recording;
 use sim_core::kernel::features::{Features, Intersect, Rules, VlanFeatures};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/features")
+}
+
+/// The folder that a user named: absolute, or relative to this package (where cargo runs tests) or the workspace.
+fn named_folder(name: OsString) -> PathBuf {
+    let folder = PathBuf::from(name);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(&folder);
+    if folder.is_dir() || !workspace.is_dir() {
+        folder
+    } else {
+        workspace
+    }
 }
 
 /// The recordings of a folder, by name.
@@ -50,7 +64,7 @@ fn named(name: &str) -> Recording {
 /// Every word of every device equals the real kernel's after every step of every file.
 #[test]
 fn every_word_of_every_step_is_the_kernels() {
-    let folder = std::env::var_os("SKBSIM_FEATURES").map_or_else(repository, PathBuf::from);
+    let folder = std::env::var_os("SKBSIM_FEATURES").map_or_else(repository, named_folder);
     let files = recordings(&folder);
     assert!(!files.is_empty(), "no recordings in {}", folder.display());
     let mut wrong = Vec::new();

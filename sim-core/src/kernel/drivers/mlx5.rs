@@ -297,7 +297,9 @@ async fn clean_tx(cpu: Cpu<'_>, dev: usize, nic: &Mlx5, channel: usize) -> bool 
         }
     }
     if packets > 0 {
-        let txq = cpu.k.txq(cpu.k.dev(dev).txqs.start + channel % cpu.k.dev(dev).txqs.len());
+        let txq = cpu
+            .k
+            .txq(cpu.k.dev(dev).txqs.start + channel % cpu.k.dev(dev).txqs.len());
         txq.tx_completed_queue(cpu, packets, bytes).await;
         if ring.size() - ring.used() >= STOP_ROOM.min(ring.size() / 2) && txq.drv_stopped(cpu).await
         {

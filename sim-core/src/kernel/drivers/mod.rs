@@ -14,7 +14,7 @@ use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
 use crate::machine::Machine;
-use crate::machine::nic::Port;
+use crate::machine::nic::{Done, Port};
 use crate::trace::Kind;
 
 /// A device's events, as offsets from its first engine id.
@@ -75,7 +75,32 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
         (ring.next() % u64::from(ring.size())) as u32,
     );
     ring.doorbell(cpu.k.ktime(cpu.now()) + port.fetch);
+    fetch_ahead(
+        cpu.k,
+        cpu.machine(),
+        (txq.dev, queue),
+        cpu.now() + port.fetch,
+    );
     start_wire(cpu.k, cpu.machine(), txq.dev, cpu.now());
+}
+
+/// Completes what the device of `(dev, queue)` has fetched into its own memory by `at`.
+fn fetch_ahead(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), at: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    while let Some(done) = port.tx[queue].fetch() {
+        complete(k, m, (dev, queue), done, at);
+    }
+}
+
+/// The device writes back and notes for the ring's vector what it is done with.
+fn complete(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), done: Done, at: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    if let Some(line) = done.written_back {
+        m.dma_write(line);
+    }
+    if done.reported {
+        note(k, m, dev, queue % port.vectors.len(), at);
+    }
 }
 
 fn start_wire(k: &Kernel, m: &Machine, dev: usize, now: Instant) {
@@ -143,12 +168,8 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
             let txq = k.txq(txqs.start + sent.queue % txqs.len());
             m.record_device(Kind::WireDone, txq.number, sent.frame.len);
             start_wire(k, m, dev, now);
-            if let Some(line) = sent.written_back {
-                m.dma_write(line);
-            }
-            if sent.reported {
-                note(k, m, dev, sent.queue % port.vectors.len(), now);
-            }
+            complete(k, m, (dev, sent.queue), sent.done, now);
+            fetch_ahead(k, m, (dev, sent.queue), now);
             Some(sent.frame)
         }
         event::ARRIVAL => {

@@ -1,7 +1,7 @@
 //! Devices at the bottom: drivers of hardware, veth, dummy.
 //!
 //! Follows `ndo_fix_features` and `ndo_set_features` of e1000, e1000e and virtio_net and `drivers/net/{veth,dummy}.c`
-//! of Linux 6.1.192; of igb, igc and vmxnet3 as their rules are commonly known. Drivers without either keep what they are given.
+//! of Linux 6.1.192. From general knowledge, not read: igb, igc, vmxnet3 and tun. Drivers without either keep what they are given.
 
 use super::bits::Features;
 use super::device::{DevId, Device, ETH_MAX_MTU, GSO_MAX_SEGS, GSO_MAX_SIZE, Kind, Words};
@@ -17,17 +17,20 @@ pub enum Driver {
     Vmxnet3,
     /// Cannot change GRO_HW under XDP.
     VirtioNet,
+    /// tun and tap: of what its user has to be able to take, only this (`TUNSETOFFLOAD`).
+    Tun(Features),
     /// Takes everything.
     Other,
 }
 
 impl Driver {
-    /// The driver that `ethtool -i` calls `name`.
-    pub fn from_name(name: &str) -> Driver {
+    /// The driver that `ethtool -i` calls `name`, of a device that has `features` now.
+    pub fn from_name(name: &str, features: Features) -> Driver {
         match name {
             "e1000" | "e1000e" | "igb" | "igc" => Driver::TagsTogether,
             "vmxnet3" => Driver::Vmxnet3,
             "virtio_net" => Driver::VirtioNet,
+            "tun" => Driver::Tun(features),
             _ => Driver::Other,
         }
     }
@@ -39,6 +42,7 @@ impl Driver {
                 (f - insert) | insert.if_(f.has(Features::HW_VLAN_CTAG_RX))
             }
             Driver::Vmxnet3 => f - Features::LRO.if_(!f.has(Features::RXCSUM)),
+            Driver::Tun(taken) => f & (taken | !TUN_USER_FEATURES),
             Driver::VirtioNet | Driver::Other => f,
         }
     }
@@ -47,6 +51,13 @@ impl Driver {
         !(self == Driver::VirtioNet && xdp && changed.has(Features::GRO_HW))
     }
 }
+
+/// `TUN_USER_FEATURES`.
+const TUN_USER_FEATURES: Features = Features::HW_CSUM
+    .or(Features::TSO)
+    .or(Features::TSO_ECN)
+    .or(Features::TSO6)
+    .or(Features::GSO_UDP_L4);
 
 /// A base device before it is registered.
 #[derive(Clone, Copy, Debug)]

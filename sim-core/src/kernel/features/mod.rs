@@ -28,6 +28,7 @@
 
 mod base;
 mod bits;
+mod bridge;
 mod device;
 mod ethtool;
 mod link;

@@ -12,8 +12,8 @@ mod output;
 mod recvmsg;
 mod sendmsg;
 
-pub(crate) use input::tcp_v4_rcv;
 pub(crate) use input::run_timers;
+pub(crate) use input::tcp_v4_rcv;
 pub(crate) use output::{tcp_tasklet, tcp_wfree};
 pub(crate) use recvmsg::tcp_recvmsg;
 pub(crate) use sendmsg::tcp_sendmsg;
@@ -202,9 +202,7 @@ impl Sock {
 
     /// skbs on its queues.
     pub fn skbs(&self) -> usize {
-        self.backlog.borrow().len()
-            + self.snd.queue.borrow().len()
-            + self.rcv.queue.borrow().len()
+        self.backlog.borrow().len() + self.snd.queue.borrow().len() + self.rcv.queue.borrow().len()
     }
 
     /// Bytes written, acknowledged, received in order and read.

@@ -175,7 +175,8 @@ async fn ip_queue_xmit(cpu: Cpu<'_>, sock: &Sock, skb: Skb) {
     cpu.spend(Cost::IpQueueXmit);
     cpu.spend(Cost::IpFinishOutput2);
     vlan::hard_header(cpu, sock.dev, skb);
-    cpu.touch([skbs.head_lines(skb, 0, skb_line::HEADERS)]).await;
+    cpu.touch([skbs.head_lines(skb, 0, skb_line::HEADERS)])
+        .await;
     skbs.set_born(skb, cpu.now());
     let len = skbs.len(skb);
     let flow = k.flow(sock.flow);

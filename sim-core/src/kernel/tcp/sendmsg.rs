@@ -24,7 +24,8 @@ pub(crate) async fn tcp_sendmsg(cpu: Cpu<'_>, sock: &Sock, len: u32, task: u32) 
         cpu.copy(copy);
         cpu.settle().await;
         append(cpu, sock, skb, copy);
-        cpu.touch([sock.lines(line::SEQ, line::SEQ | line::WRITE)]).await;
+        cpu.touch([sock.lines(line::SEQ, line::SEQ | line::WRITE)])
+            .await;
         left -= copy;
         if payload(cpu, skb) < goal || left == 0 {
             continue;
@@ -103,7 +104,11 @@ async fn entail(cpu: Cpu<'_>, sock: &Sock, task: u32) -> Skb {
             if let Some(skb) = cpu.k.skbs.alloc_frame(cpu, frame).await {
                 cpu.spend(Cost::TcpSkbEntail);
                 let csum = cpu.k.dev(sock.dev).caps().csum;
-                let ip_summed = if csum { IpSummed::Partial } else { IpSummed::None };
+                let ip_summed = if csum {
+                    IpSummed::Partial
+                } else {
+                    IpSummed::None
+                };
                 let meta = Meta {
                     ip_summed,
                     ..Meta::default()

@@ -46,10 +46,7 @@ impl BulkQueues {
 
     fn index(&self, owner: Owner, dev: usize) -> usize {
         let mut queues = self.queues.borrow_mut();
-        if let Some(i) = queues
-            .iter()
-            .position(|b| b.owner == owner && b.dev == dev)
-        {
+        if let Some(i) = queues.iter().position(|b| b.owner == owner && b.dev == dev) {
             return i;
         }
         queues.push(Bulk {

@@ -125,12 +125,8 @@ pub(crate) fn run(cpu: Cpu<'_>, program: Program) -> Verdict {
             let slot = cpu.k.xdp.maps.get(map).and_then(|m| m.get(key));
             let Some(device) = slot.copied().flatten() else {
                 info.set(RedirectInfo::default());
-                return [
-                    Verdict::Aborted,
-                    Verdict::Drop,
-                    Verdict::Pass,
-                    Verdict::Tx,
-                ][flags as usize];
+                return [Verdict::Aborted, Verdict::Drop, Verdict::Pass, Verdict::Tx]
+                    [flags as usize];
             };
             info.set(RedirectInfo {
                 target: key,

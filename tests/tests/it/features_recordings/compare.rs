@@ -129,7 +129,7 @@ fn base(fields: &Fields, driver: &str, release: Release) -> BaseSpec {
     let bit = |field: &str, bit: u32| fields.get(field).is_some_and(|word| word >> bit & 1 == 1);
     BaseSpec {
         words,
-        driver: Driver::from_name(driver),
+        driver: Driver::from_name(driver, words.features),
         loopback: bit("flags", 3),
         phony_headroom: bit("priv_flags", 24),
     }
