@@ -278,7 +278,7 @@ impl Machine {
     /// How long a copy of `span` at nominal speed takes on `cpu`: one draw of the jitter each.
     fn copying(&self, cpu: u16, span: Span) -> Span {
         let stretch = self.schedule.borrow_mut().stretch(self.first_cpu + cpu);
-        Span::from_ps((u128::from(span.ps()) * u128::from(stretch) >> 16) as u64)
+        Span::from_ps(((u128::from(span.ps()) * u128::from(stretch)) >> 16) as u64)
     }
 
     /// Both threads busy: each runs at g / 2 of the core's rate alone. A spinning sibling takes
