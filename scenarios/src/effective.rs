@@ -12,6 +12,7 @@ use crate::sweep::Axis;
 use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
 use sim_core::config::{Moderation, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
@@ -80,6 +81,11 @@ pub(crate) fn print(draft: &Draft, axes: &[Axis]) -> String {
         );
     }
     out.line(1, "],");
+    let parameters = draft.parameters.iter();
+    let parameters: Vec<String> = parameters
+        .map(|(name, paths)| format!("{name:?}: {paths:?}"))
+        .collect();
+    out.line(1, format!("parameters: {{{}}},", parameters.join(", ")));
     out.end(draft, axes);
     out.line(0, ")");
     out.text
@@ -178,15 +184,22 @@ impl Printer {
         } else {
             self.computed(tas)
         };
+        let direct = format!("direct: {}", kernel.direct.map_or("", Direct::name));
+        let direct = if kernel.direct_given {
+            direct + ","
+        } else {
+            self.computed(direct)
+        };
         let costs: Vec<String> = kernel
             .costs
             .iter()
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, clock: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, clock: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
+            on(kernel.ticks.unwrap_or_default()),
             kernel.hz.unwrap_or_default(),
             on(kernel.bql_mb.unwrap_or_default()),
             on(kernel.stop_recheck.unwrap_or_default()),
@@ -362,6 +375,17 @@ fn load_text(load: &LoadDraft) -> String {
             number(clone_skb),
             number(burst),
             priority.unwrap_or_default()
+        ),
+        LoadDraft::Trafgen {
+            dev,
+            frames,
+            qdisc_path,
+            ..
+        } => format!(
+            "Trafgen(dev: {:?}, cpus: {cpus}, packets: {packets}, size: {size:?}, frames: {}, qdisc_path: {})",
+            text(dev),
+            number(frames),
+            on(qdisc_path.unwrap_or_default())
         ),
         LoadDraft::Paced { dev, every, .. } => format!(
             "Paced(dev: {:?}, cpus: {cpus}, every: {:?}, size: {size:?}, packets: {packets})",

@@ -15,6 +15,7 @@ use sim_core::config::{
     ClockSource, Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode,
 };
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
 use sim_core::machine::layout::LayoutSet;
@@ -26,6 +27,7 @@ pub(crate) use host::as_struct;
 mod kernel;
 mod load;
 mod nic;
+mod parameters;
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub(crate) struct Draft {
     pub name: Option<Placed<String>>,
     pub hosts: Vec<HostDraft>,
     pub links: Vec<LinkDraft>,
+    pub parameters: Vec<(String, Vec<String>)>,
     pub stop: Option<Placed<Stop>>,
     pub stop_given: bool,
     pub measure: Option<Placed<Measure>>,
@@ -77,7 +80,11 @@ pub(crate) struct MachineDraft {
 pub(crate) struct KernelDraft {
     pub base: Option<Placed<String>>,
     pub lockless: Option<Lockless>,
+    pub version: Option<(u32, u32)>,
     pub lockless_given: bool,
+    pub direct: Option<Direct>,
+    pub direct_given: bool,
+    pub ticks: Option<bool>,
     pub set3_retry: Option<Set3Retry>,
     pub dev_weight: Option<u32>,
     pub tas_bit_early_return: Option<Placed<bool>>,
@@ -134,6 +141,14 @@ pub(crate) enum LoadDraft {
         size: Option<Placed<u64>>,
         priority: Option<u32>,
     },
+    Trafgen {
+        dev: Option<Placed<String>>,
+        cpus: Option<Vec<Placed<u64>>>,
+        packets: Packets,
+        size: Option<Placed<u64>>,
+        frames: Option<Placed<u32>>,
+        qdisc_path: Option<bool>,
+    },
     Paced {
         dev: Option<Placed<String>>,
         cpus: Option<Vec<Placed<u64>>>,
@@ -170,9 +185,9 @@ impl LoadDraft {
     /// The CPUs it names.
     pub fn cpus(&self) -> &[Placed<u64>] {
         match self {
-            LoadDraft::Pktgen { cpus, .. } | LoadDraft::Paced { cpus, .. } => {
-                cpus.as_deref().unwrap_or(&[])
-            }
+            LoadDraft::Pktgen { cpus, .. }
+            | LoadDraft::Trafgen { cpus, .. }
+            | LoadDraft::Paced { cpus, .. } => cpus.as_deref().unwrap_or(&[]),
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Forward { .. } => &[],
         }
@@ -182,6 +197,7 @@ impl LoadDraft {
     pub fn devices(&self) -> Vec<&Placed<String>> {
         match self {
             LoadDraft::Pktgen { dev, .. }
+            | LoadDraft::Trafgen { dev, .. }
             | LoadDraft::Paced { dev, .. }
             | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
@@ -192,6 +208,7 @@ impl LoadDraft {
     pub fn packets(&self) -> &Packets {
         match self {
             LoadDraft::Pktgen { packets, .. }
+            | LoadDraft::Trafgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
             LoadDraft::Train { .. } => &None,
@@ -202,6 +219,7 @@ impl LoadDraft {
     pub fn size(&self) -> Option<&Placed<u64>> {
         match self {
             LoadDraft::Pktgen { size, .. }
+            | LoadDraft::Trafgen { size, .. }
             | LoadDraft::Paced { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
             LoadDraft::Train { .. } => None,
@@ -232,6 +250,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         }),
     };
     let links = host::links(loading, obj.get("links"));
+    let parameters = parameters::parameters(loading, obj.get("parameters"));
     let expect = obj
         .get("expect")
         .map(|v| expect::read(loading, &v))
@@ -245,6 +264,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         name,
         hosts,
         links,
+        parameters,
         stop,
         stop_given,
         measure,

@@ -7,9 +7,13 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The built-in machine profiles, by name.
-const MACHINES: [(&str, &str); 3] = [
+const MACHINES: [(&str, &str); 4] = [
     ("kunpeng-920", include_str!("../machines/kunpeng-920.ron")),
     ("oracle", include_str!("../machines/oracle.ron")),
+    (
+        "sandybridge-2c4t",
+        include_str!("../machines/sandybridge-2c4t.ron"),
+    ),
     ("x86-skylake", include_str!("../machines/x86-skylake.ron")),
 ];
 

@@ -15,6 +15,7 @@ pub mod layouts;
 pub mod locking;
 pub mod napi;
 pub mod netdev;
+pub mod packet;
 pub mod sched;
 pub mod skb;
 pub mod slab;
@@ -36,6 +37,7 @@ use cost::CostTable;
 use locking::McsNodes;
 use napi::Napi;
 use netdev::{NetDevice, TxQueue};
+use packet::PacketSock;
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
@@ -85,6 +87,7 @@ pub struct Kernel {
     pub(crate) devs: Vec<NetDevice>,
     pub(crate) txqs: Vec<TxQueue>,
     pub(crate) qdiscs: Vec<Qdisc>,
+    pub(crate) packet_socks: Vec<PacketSock>,
     pub(crate) napis: Vec<Napi>,
     pub(crate) clock: Option<Clock>,
     pub(crate) flows: Vec<Flow>,

@@ -2,4 +2,5 @@
 
 pub(crate) mod paced;
 pub(crate) mod pktgen;
+pub(crate) mod trafgen;
 pub(crate) mod train;

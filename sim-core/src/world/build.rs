@@ -14,6 +14,7 @@ use crate::kernel::drivers::nic::Nic;
 use crate::kernel::locking::McsNodes;
 use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::packet::{Open, PacketSock};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::fq_codel::{self, FqCodel};
 use crate::kernel::sched::pfifo::Pfifo;
@@ -45,6 +46,11 @@ pub(super) enum Body {
     Pktgen {
         workload: usize,
         flow: u32,
+    },
+    Trafgen {
+        workload: usize,
+        sock: u32,
+        packets: Option<u64>,
     },
     Paced(Paced),
     Train {
@@ -82,6 +88,8 @@ pub(super) struct Events {
     pub devices: u32,
     pub stop: u32,
     pub warmup: u32,
+    /// The tick of each CPU.
+    pub ticks: u32,
 }
 
 /// Everything of one run.
@@ -107,6 +115,8 @@ struct Plan {
     bodies: Vec<Body>,
     flows: Vec<(String, u16)>,
     tasks: Vec<String>,
+    /// Packet sockets, with their names.
+    sockets: Vec<(String, Open)>,
     probe: Option<u32>,
 }
 
@@ -135,6 +145,7 @@ impl World {
             devices: 2 * contexts,
             stop: 2 * contexts + devices,
             warmup: 2 * contexts + devices + 1,
+            ticks: 2 * contexts + devices + 2,
         };
         let shared = Shared {
             engine: Rc::new(Engine::new(
@@ -243,11 +254,13 @@ impl Plan {
             bodies: Vec::new(),
             flows: Vec::new(),
             tasks: std::mem::take(tasks),
+            sockets: Vec::new(),
             probe: None,
         };
         for w in &host.workloads {
             match w {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
+                Workload::Trafgen(t) => plan.cpus.extend(&t.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
@@ -284,6 +297,29 @@ impl Plan {
                                 flow,
                             },
                         );
+                    }
+                }
+                Workload::Trafgen(t) => {
+                    for (n, &cpu) in t.cpus.iter().enumerate() {
+                        let flow = plan.flow(&host.devices[t.dev].name, cpu);
+                        let sock = plan.sockets.len() as u32;
+                        let name = format!("{}@{cpu}", host.devices[t.dev].name);
+                        plan.sockets.push((
+                            name,
+                            Open {
+                                dev: t.dev,
+                                flow,
+                                number: sock,
+                                bypass: !t.qdisc_path,
+                                frames: t.frames,
+                            },
+                        ));
+                        let body = Body::Trafgen {
+                            workload: index,
+                            sock,
+                            packets: t.share(n),
+                        };
+                        plan.add(cpu, Level::Task, format!("trafgen/{cpu}"), body);
                     }
                 }
                 &Workload::Paced {
@@ -340,6 +376,7 @@ impl Plan {
     fn add_probe(&mut self, host: &config::Host) {
         let dev = host.workloads.first().map(|w| match w {
             Workload::Pktgen(p) => p.dev,
+            Workload::Trafgen(t) => t.dev,
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => *dev,
             Workload::Forward { to, .. } => *to,
         });
@@ -393,6 +430,7 @@ impl Plan {
         let queued: u64 = host.devices.iter().map(queue_room).sum();
         let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
+            Workload::Trafgen(t) => Some(sum + t.packets?),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
@@ -530,7 +568,7 @@ impl HostBuilder<'_> {
         let mut kernel = Kernel {
             config: host.kernel.clone(),
             skbs,
-            costs: CostTable::new(&host.kernel.costs),
+            costs: CostTable::new(host.kernel.version, &host.kernel.costs),
             softnets: (0..cpus).map(|_| Softnet::default()).collect(),
             mcs: (0..cpus as u16)
                 .map(|c| McsNodes::place(memory, c))
@@ -538,6 +576,7 @@ impl HostBuilder<'_> {
             devs: Vec::new(),
             txqs: Vec::new(),
             qdiscs: Vec::new(),
+            packet_socks: Vec::new(),
             flows: plan
                 .flows
                 .iter()
@@ -555,6 +594,11 @@ impl HostBuilder<'_> {
         }
         for (index, device) in host.devices.iter().enumerate() {
             self.device(&mut kernel, index, device, memory, locks);
+        }
+        for (name, open) in &plan.sockets {
+            kernel
+                .packet_socks
+                .push(PacketSock::place(memory, name, *open));
         }
         self.rx_loads(&kernel, plan);
         kernel
@@ -580,6 +624,7 @@ impl HostBuilder<'_> {
                 at,
                 d.kind == DeviceKind::Dummy,
                 bql_limits(d, self.host.kernel.hz),
+                self.host.kernel.version,
                 locks,
             );
             if d.qdisc != config::Qdisc::Noqueue {
@@ -690,6 +735,7 @@ impl HostBuilder<'_> {
         for w in &self.host.workloads {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
+                Workload::Trafgen(t) => flow += t.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
                 Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
                 &Workload::Forward {

@@ -23,7 +23,10 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 64;
+pub const MAX_VECTORS: usize = TICK_VECTOR as usize;
+
+/// The vector of a CPU's timer tick.
+pub(crate) const TICK_VECTOR: u32 = 63;
 
 /// The driver's poll of a NAPI instance; how many packets it took.
 pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
@@ -139,10 +142,22 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     }
 }
 
+/// The timer tick. What it does to lines is its CPU's own; the jiffies follow from the time.
+async fn timer_interrupt(cpu: Cpu<'_>) {
+    let _span = cpu.enter(Func::TimerInterrupt);
+    cpu.elapse(cpu.machine().costs.irq_entry);
+    cpu.spend(Cost::TimerTick);
+    cpu.settle().await;
+}
+
 /// Body of a CPU's hard interrupt context: each vector schedules its NAPI instance.
 pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
     loop {
         while let Some(napi) = cpu.take_irq() {
+            if napi == TICK_VECTOR {
+                timer_interrupt(cpu).await;
+                continue;
+            }
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.spend(Cost::HardIrq);
