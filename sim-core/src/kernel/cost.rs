@@ -200,7 +200,7 @@ pub struct CostTable(Vec<u32>);
 /// 3.14: no memory cgroups in the allocator, no flow dissector in sending, no fault injection, smaller
 /// structs. The prior is 1338 of the 2093 instructions of a TX_RING packet.
 pub const VERSION_SCALES: &[((u32, u32), (u32, u32), u32, &str)] =
-    &[((3, 13), (3, 16), 640, "S0.after.instructions_k")];
+    &[((3, 13), (3, 16), 620, "S0.after.instructions_k")];
 
 /// The scale of kernel `version`.
 pub fn version_scale(version: (u32, u32)) -> u32 {
