@@ -1,6 +1,8 @@
 //! What a world is built from: plain data, already checked. The `scenarios` crate makes it from a
 //! file; tests and examples make it by hand.
 
+use crate::frame::Tag;
+use crate::kernel::features::{Features, VlanFeatures};
 use crate::kernel::variant::Lockless;
 use crate::machine::cost::Profile;
 use crate::machine::layout::LayoutSet;
@@ -86,6 +88,10 @@ pub struct Kernel {
     pub bql_mb: bool,
     /// The second look of drivers after they stopped a queue, with its barriers.
     pub stop_recheck: bool,
+    /// What VLAN devices promise for tagged frames, and with it whose feature rules hold.
+    pub vlan_features: VlanFeatures,
+    /// Up to 3.17: segmentation, checksums and tags are done in software under the transmit lock.
+    pub validate_in_lock: bool,
     /// A clock with a visible grain, for comparing with recordings made on one.
     pub clock: Option<ClockSource>,
     /// Instruction counts by cost key that replace the built-in ones.
@@ -106,6 +112,8 @@ impl Default for Kernel {
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
+            vlan_features: VlanFeatures::Modern,
+            validate_in_lock: false,
             clock: None,
             costs: Vec::new(),
         }
@@ -152,6 +160,19 @@ pub enum DeviceKind {
     Dummy,
     /// A NIC.
     Nic(Nic),
+    /// `net/8021q`: a VLAN on another device.
+    Vlan(Vlan),
+}
+
+/// A VLAN device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vlan {
+    /// Index of the device that it lies on (`real_dev`); it may be a VLAN itself.
+    pub on: usize,
+    /// Its tag.
+    pub tag: Tag,
+    /// `VLAN_FLAG_REORDER_HDR`. Off: the tag goes into the data when the header is built.
+    pub reorder_hdr: bool,
 }
 
 /// A NIC: its hardware, and what its driver is told.
@@ -179,6 +200,12 @@ pub struct Nic {
     pub napi_weight: u32,
     /// Bytes that each frame costs on the wire beside its own (preamble, FCS, gap).
     pub wire_overhead: u32,
+    /// `features`: what it can do.
+    pub features: Features,
+    /// `vlan_features`: what of it for a frame with one tag.
+    pub vlan_features: Features,
+    /// Tags that it parses when it segments or sums.
+    pub max_tags_offload: u8,
 }
 
 /// The drivers of NICs.
@@ -186,6 +213,8 @@ pub struct Nic {
 pub enum NicDriver {
     /// A plain NIC with priced steps: a ring each way, doorbell, NAPI.
     Plain,
+    /// `myri10ge`: TSO, checksums and LRO, descriptors written into the NIC.
+    Myri10ge,
 }
 
 /// Interrupt moderation of a NIC.
@@ -279,6 +308,44 @@ pub enum Workload {
         /// Frames, or endless.
         packets: Option<u64>,
     },
+    /// The sending side of a netperf TCP_STREAM test.
+    Netperf(Netperf),
+    /// Its receiving side.
+    Netserver(Netserver),
+}
+
+/// netperf: sends as much as the connection takes.
+#[derive(Clone, Debug)]
+pub struct Netperf {
+    /// Index of the device that the route leads to.
+    pub dev: usize,
+    /// Logical CPU it runs on.
+    pub cpu: u16,
+    /// Number of the connection; one [`Netserver`] has the same.
+    pub conn: u16,
+    /// Bytes of one `send`.
+    pub message: u32,
+    /// `sk_sndbuf`, in bytes of truesize.
+    pub sndbuf: u32,
+    /// `tcp_limit_output_bytes` (TSQ): what one connection may have below TCP, in bytes of truesize.
+    pub limit_output: u32,
+    /// Bytes to send, or endless.
+    pub bytes: Option<u64>,
+}
+
+/// netserver: reads all that comes.
+#[derive(Clone, Debug)]
+pub struct Netserver {
+    /// Index of the device that its address belongs to.
+    pub dev: usize,
+    /// Logical CPU it runs on.
+    pub cpu: u16,
+    /// Number of the connection.
+    pub conn: u16,
+    /// Largest window it advertises, in bytes.
+    pub window: u32,
+    /// Bytes of one `recv`.
+    pub size: u32,
 }
 
 /// One packet of a train.

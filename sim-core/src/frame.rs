@@ -122,6 +122,8 @@ pub struct Frame {
     pub segs: u16,
     /// Payload bytes of each of them but the last (`gso_size`); 0 if `segs` is 1.
     pub gso_size: u16,
+    /// Hardware wrote its checksum or its headers to a wrong place: whoever receives it discards it.
+    pub corrupt: bool,
 }
 
 impl Frame {

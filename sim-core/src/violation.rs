@@ -17,17 +17,20 @@ pub enum Law {
     CounterMismatch,
     /// A lock is owned although nothing runs any more.
     LockHeld,
+    /// A device was handed an offload that it cannot do for this frame.
+    BadOffload,
 }
 
 impl Law {
     /// Every law, in the order of its definition.
-    pub const ALL: [Law; 6] = [
+    pub const ALL: [Law; 7] = [
         Law::PacketStuck,
         Law::PacketLost,
         Law::Reordered,
         Law::Deadlock,
         Law::CounterMismatch,
         Law::LockHeld,
+        Law::BadOffload,
     ];
 
     /// The name used in scenarios (`expect: (violations: Require([PacketStuck]))`).
@@ -39,6 +42,7 @@ impl Law {
             Law::Deadlock => "Deadlock",
             Law::CounterMismatch => "CounterMismatch",
             Law::LockHeld => "LockHeld",
+            Law::BadOffload => "BadOffload",
         }
     }
 }

@@ -175,8 +175,6 @@ costs! {
     TpacketDestruct "tpacket_destruct" 110 90..=120 "counted, 16: 43 + 17 + 40 + 10",
     /// `sock_wfree` and below.
     SockWfree "sock_wfree" 86 80..=95 "counted, 16",
-    /// A page fragment in `skb_release_data`, and `put_page`.
-    PutPage "put_page" 27 15..=40 "counted, 16 less 14: 60 minus 33",
     /// `__get_page_tail` and the compound lock.
     CompoundTailGet "compound_tail_get" 30 15..=60 "estimate from the source (3.14 mm/swap.c): not counted",
     /// `put_compound_page` and the compound lock.
@@ -187,6 +185,102 @@ costs! {
     TimerTick "timer_tick" 5000 3000..=12000 "estimate: 1 to 2 us a tick",
     /// Hard interrupt to `__napi_schedule`, inclusive.
     HardIrq "hard_irq" 405 350..=450 "counted, 28: `__common_interrupt` median",
+    /// `send` down to `tcp_sendmsg`: syscall entry and exit, fd lookup, `__sys_sendto`, `inet_sendmsg`.
+    SysSend "sys_send" 429 380..=480 "counted, 24: 236 + 59 + 71 + 10 + 32 + 21, without LSM hooks",
+    /// `tcp_sendmsg_locked`, a call.
+    TcpSendmsg "tcp_sendmsg" 475 300..=660 "counted, 24-27: 300 to 650 a 64 KB send",
+    /// `tcp_stream_alloc_skb` and `tcp_skb_entail`, without the allocation.
+    TcpSkbEntail "tcp_skb_entail" 109 95..=120 "counted, 24: 34 + 75",
+    /// `tcp_push` and `__tcp_push_pending_frames`.
+    TcpPush "tcp_push" 53 45..=60 "counted, 24: 36 + 17",
+    /// `tcp_write_xmit`, each skb.
+    TcpWriteXmit "tcp_write_xmit" 231 180..=312 "counted, 24-32: 180 to 270 an skb",
+    /// `tso_fragment`: splits an skb of the write queue, without the allocation.
+    TcpFragment "tcp_fragment" 250 150..=400 "estimate from the source: not counted",
+    /// `__tcp_transmit_skb` of data: options, checksum of the header, window, rate sample.
+    TcpTransmit "tcp_transmit" 588 520..=620 "counted, 24: 314 + 54 + 43 + 25 + 77 + 75",
+    /// `__tcp_transmit_skb` of an ACK and `tcp_send_ack`.
+    TcpTransmitAck "tcp_transmit_ack" 472 420..=500 "counted, 27: 267 + 54 + 43 + 25 + 77 + 6",
+    /// `skb_clone`.
+    SkbClone "skb_clone" 158 140..=230 "counted, 24: 30 + 128",
+    /// `__ip_queue_xmit` to `ip_finish_output`.
+    IpQueueXmit "ip_queue_xmit" 402 370..=430 "counted, 24: 154 + 93 + 68 + 17 + 36 + 31 + 3",
+    /// `ip_local_deliver` to the protocol.
+    IpLocalDeliver "ip_local_deliver" 94 85..=105 "counted, 24: 27 + 33 + 34",
+    /// `tcp_v4_rcv`, `tcp_v4_do_rcv`, `__inet_lookup_established`.
+    TcpV4Rcv "tcp_v4_rcv" 344 320..=400 "counted, 24: 206 + 43 + 95",
+    /// `tcp_rcv_established` of data with `tcp_queue_rcv`, `tcp_event_data_recv`, `tcp_data_ready`.
+    TcpRcvData "tcp_rcv_data" 240 210..=270 "counted, 27: 118 + 44 + 67 + 11",
+    /// `tcp_rcv_established` of a pure ACK.
+    TcpRcvAck "tcp_rcv_ack" 110 100..=140 "counted, 24-32",
+    /// `tcp_ack` and below without the freeing of what it acknowledges.
+    TcpAck "tcp_ack" 540 450..=590 "counted, 30: 539; 450 to 590",
+    /// `sock_def_readable` and `__wake_up_common` with nobody to wake.
+    SockReadable "sock_readable" 72 60..=90 "counted, 27: 20 + 52",
+    /// `try_to_wake_up`, inclusive.
+    TryToWakeUp "try_to_wake_up" 1384 900..=1500 "counted, 24-32",
+    /// Going to sleep: half of `sk_wait_data`, inclusive of both switches.
+    SkWaitData "sk_wait_data" 1330 900..=1400 "counted, 30: 2661 / 2",
+    /// Coming back from sleep: the other half.
+    SkWokenUp "sk_woken_up" 1331 900..=1400 "counted, 30: 2661 / 2",
+    /// `lock_sock_nested` without its spin lock.
+    LockSock "lock_sock" 16 12..=20 "counted, 24",
+    /// `release_sock` without its spin lock.
+    ReleaseSock "release_sock" 34 25..=45 "counted, 24: 47 minus the lock's 13",
+    /// `__release_sock`, each skb of the backlog.
+    ReleaseBacklog "release_backlog" 45 35..=65 "counted, 24-32: 45 to 63 a call",
+    /// `recv` down to `tcp_recvmsg`: syscall entry and exit, fd lookup, `__sys_recvfrom`, `inet_recvmsg`.
+    SysRecv "sys_recv" 430 380..=480 "counted, 22: as `sys_send`",
+    /// `tcp_recvmsg` and `tcp_cleanup_rbuf`, a call.
+    TcpRecvmsg "tcp_recvmsg" 298 250..=350 "counted, 30: 53 + 229 + 16",
+    /// Each skb in `tcp_recvmsg`: `tcp_rcv_space_adjust`, `__skb_datagram_iter`, `tcp_eat_recv_skb`.
+    TcpRecvSkb "tcp_recv_skb" 170 130..=220 "counted, 27: 79 + 21 + 49 + 21",
+    /// Each page fragment copied: its part of `__skb_datagram_iter`.
+    CopyFrag "copy_frag" 24 15..=60 "counted, 30: (396 - 49) / 15",
+    /// `put_page` of a fragment in `skb_release_data`, or `get_page`.
+    PutPage "put_page" 25 10..=60 "counted, 24-27: 212 - 139 over three",
+    /// `tcp_wfree`.
+    TcpWfree "tcp_wfree" 37 35..=45 "counted, 24",
+    /// `tcp_tasklet_func` and `tcp_tsq_handler`.
+    TcpTasklet "tcp_tasklet" 98 80..=120 "counted, 24: 74 + 24",
+    /// `__netif_receive_skb_core` of an skb that needs no GRO, with `eth_type_trans`.
+    NetifReceiveCore "netif_receive_core" 172 160..=190 "counted, 24-32: 134 + 38",
+    /// `vlan_untag`: the tag of the data becomes the skb's.
+    VlanUntag "vlan_untag" 70 40..=120 "estimate from the source (3.7 net/8021q/vlan_core.c): not counted",
+    /// `vlan_do_receive`.
+    VlanDoReceive "vlan_do_receive" 60 40..=120 "estimate from the source (3.7 net/8021q/vlan_core.c): not counted",
+    /// `vlan_dev_hard_start_xmit`.
+    VlanXmit "vlan_xmit" 47 40..=60 "counted, 10-13",
+    /// `vlan_dev_hard_header`.
+    VlanHardHeader "vlan_hard_header" 40 25..=60 "estimate from the source: not counted",
+    /// `__vlan_put_tag`: 12 bytes moved, 4 written.
+    VlanPutTag "vlan_put_tag" 34 28..=60 "counted, 10-13: 15 + 9, and the store of the tag",
+    /// `__skb_gso_segment` to `tcp_gso_segment`, each skb.
+    GsoSkb "gso_skb" 300 250..=400 "counted, 25: about 300 an skb",
+    /// Each segment that refers to the fragments: `skb_segment`, headers of IP and TCP, without allocation.
+    GsoSegment "gso_segment" 423 400..=450 "counted, 25: 925 a segment less 502 of `__alloc_skb`",
+    /// Each segment that copies: without allocation and without the copy loop.
+    GsoSegmentCopy "gso_segment_copy" 783 500..=850 "counted, 27: 1590 a segment, less 502 and the 305 of the loop",
+    /// `skb_checksum_help` without the pass over the data.
+    ChecksumHelp "checksum_help" 190 150..=230 "counted, 26: 69 + 14 + 107",
+    /// `__skb_linearize` without the copy.
+    Linearize "linearize" 200 120..=400 "estimate from the source: not counted",
+    /// Transmit of one frame by a driver with offloads, without its descriptors.
+    OffloadXmit "offload_xmit" 300 250..=380 "counted, 30: `e1000_xmit_frame` 499 less two buffers of 100",
+    /// Each descriptor of it: DMA map, descriptor.
+    OffloadXmitDesc "offload_xmit_desc" 106 80..=130 "counted, 30: 66 of `dma_map_page_attrs` and 40",
+    /// Completion of one frame, without freeing the skb.
+    OffloadClean "offload_clean" 91 70..=120 "counted, 28: 46 + 45",
+    /// Unmapping of each of its further descriptors.
+    OffloadCleanDesc "offload_clean_desc" 60 45..=90 "counted, 30: 45, and `put_txbuf` per buffer",
+    /// `dev_kfree_skb_irq` and its share of `net_tx_action`.
+    KfreeSkbIrq "kfree_skb_irq" 40 25..=60 "estimate from the source: not counted",
+    /// Receive of one frame into an aggregate: descriptor, page buffer, `lro_receive_frags`.
+    LroFrame "lro_frame" 420 250..=600 "estimate from the source (3.7 myri10ge.c, inet_lro.c): not counted; GRO takes 765",
+    /// Each page buffer given back to the device.
+    RxPage "rx_page" 60 40..=100 "estimate from the source: not counted",
+    /// Turning an aggregate into an skb: `lro_gen_skb`, `lro_flush`, headers.
+    LroFlush "lro_flush" 200 120..=350 "estimate from the source (3.7 net/ipv4/inet_lro.c): not counted",
 }
 
 /// The value of each [`Cost`] that a host uses.

@@ -8,18 +8,22 @@ pub mod core;
 pub mod cost;
 pub mod dql;
 pub mod drivers;
+pub mod features;
 mod flow;
 pub(crate) mod forward;
 mod func;
 pub mod layouts;
+pub mod lro;
 pub mod locking;
 pub mod napi;
+pub mod offload;
 pub mod netdev;
 pub mod packet;
 pub mod sched;
 pub mod skb;
 pub mod slab;
 pub mod softirq;
+pub mod tcp;
 pub mod variant;
 
 pub use cost::Cost;
@@ -27,6 +31,7 @@ pub use flow::Flow;
 pub use func::Func;
 
 use crate::config;
+use crate::frame::Tag;
 use crate::engine::time::Instant;
 use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
@@ -41,6 +46,7 @@ use packet::PacketSock;
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
+use tcp::Sock;
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 
@@ -54,6 +60,12 @@ pub enum Reason {
     QdiscDeactivated,
     /// The device's queue was stopped and it has no qdisc.
     TxQueueStopped,
+    /// Nobody here has the frame's VLAN.
+    OtherHost,
+    /// Its checksum is wrong.
+    TcpCsum,
+    /// The stack below could not be handed it: no memory.
+    NoMem,
 }
 
 impl Reason {
@@ -62,6 +74,9 @@ impl Reason {
         Reason::QdiscDrop,
         Reason::QdiscDeactivated,
         Reason::TxQueueStopped,
+        Reason::OtherHost,
+        Reason::TcpCsum,
+        Reason::NoMem,
     ];
 
     /// The word in the trace.
@@ -70,6 +85,9 @@ impl Reason {
             Reason::QdiscDrop => "QDISC_DROP",
             Reason::QdiscDeactivated => "QDISC_DEACTIVATED",
             Reason::TxQueueStopped => "DEV_READY",
+            Reason::OtherHost => "OTHERHOST",
+            Reason::TcpCsum => "TCP_CSUM",
+            Reason::NoMem => "NOMEM",
         }
     }
 }
@@ -91,6 +109,9 @@ pub struct Kernel {
     pub(crate) napis: Vec<Napi>,
     pub(crate) clock: Option<Clock>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) socks: Vec<Sock>,
+    /// Engine id of the first socket's timer.
+    pub(crate) timers: Cell<u32>,
     pub(crate) violations: RefCell<Vec<Violation>>,
     /// skbs that senders hold a reference of.
     pub(crate) held: Cell<u32>,
@@ -116,6 +137,22 @@ impl Kernel {
     /// Sending context `i`.
     pub fn flow(&self, i: u32) -> &Flow {
         &self.flows[i as usize]
+    }
+    /// The VLAN device on `dev` with this tag (`vlan_find_dev`).
+    pub fn vlan_on(&self, dev: usize, tag: Option<Tag>) -> Option<usize> {
+        let tag = tag?;
+        self.devs.iter().position(|d| match &d.driver {
+            netdev::Driver::Vlan(v) => v.on == dev && v.tag == tag,
+            _ => false,
+        })
+    }
+    /// The socket of connection `conn`.
+    ///
+    /// # Panics
+    /// If this host has no end of it.
+    pub fn sock(&self, conn: u16) -> &Sock {
+        let sock = self.socks.iter().find(|s| s.conn == conn);
+        sock.expect("a load has a socket")
     }
     /// The hardware of device `dev`, if it has any.
     pub fn port(&self, dev: usize) -> Option<&Port> {

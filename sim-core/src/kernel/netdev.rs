@@ -5,6 +5,7 @@
 
 use super::dql::{self, Bql};
 use super::locking::SpinLock;
+use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
@@ -21,6 +22,8 @@ pub const NET_XMIT_DROP: i32 = 1;
 pub const NET_XMIT_CN: i32 = 2;
 /// `NETDEV_TX_BUSY`.
 pub const NETDEV_TX_BUSY: i32 = 0x10;
+/// `-ENOMEM`.
+pub const ENOMEM: i32 = -12;
 /// `-ENETDOWN`.
 pub const ENETDOWN: i32 = -100;
 
@@ -235,15 +238,27 @@ pub enum Driver {
     Dummy,
     /// The plain NIC.
     Nic(super::drivers::nic::Nic),
+    /// Myricom's.
+    Myri10ge(super::drivers::myri10ge::Myri10ge),
+    /// A VLAN on another device.
+    Vlan(super::drivers::vlan::Vlan),
 }
 
 impl Driver {
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
-            Driver::Dummy => None,
+            Driver::Dummy | Driver::Vlan(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
+            Driver::Myri10ge(nic) => Some(&nic.port),
         }
+    }
+}
+
+impl NetDevice {
+    /// What it can do.
+    pub fn caps(&self) -> Caps {
+        self.offload.caps()
     }
 }
 
@@ -256,6 +271,8 @@ pub struct NetDevice {
     pub txqs: std::ops::Range<usize>,
     /// Its driver.
     pub driver: Driver,
+    /// What it can do.
+    pub offload: Offload,
     /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
     pub(crate) events: u32,
     /// Packets and bytes sent, packets dropped outside a qdisc.

@@ -79,6 +79,8 @@ struct Slot {
     destructor: Cell<Option<(Destructor, u64)>>,
     /// `skb->next`, in lists.
     next: Cell<Option<Skb>>,
+    /// `skb->sk` with its destructor (`tcp_wfree`): who is told when it is freed, and `truesize`.
+    owner: Cell<Option<(u16, u32)>>,
 }
 
 /// All skbs of a host.
@@ -88,6 +90,8 @@ pub struct Skbs {
     heads: KmemCache,
     users: Word,
     slots: Vec<Slot>,
+    /// `dataref` of each head: skbs that share it.
+    dataref: Vec<Cell<u8>>,
     allocated: Cell<u32>,
 }
 
@@ -130,9 +134,11 @@ impl Skbs {
             .map(|i| memory.word(structs.line(i).nth(3), 28, "skb users", 0))
             .collect();
         let slots = users.iter().map(|_| Slot::default()).collect();
+        let dataref = (0..heads.capacity()).map(|_| Cell::new(0)).collect();
         Skbs {
             structs,
             heads,
+            dataref,
             users: users[0],
             slots,
             allocated: Cell::new(0),
@@ -197,6 +203,22 @@ impl Skbs {
     /// Sets the instant at which the sender hands it to the stack.
     pub fn set_born(&self, skb: Skb, at: Instant) {
         self.slot(skb).born.set(at);
+    }
+    /// Whether no device can have anything to do for it: one frame of complete bytes.
+    pub fn is_plain(&self, skb: Skb) -> bool {
+        let meta = self.meta(skb);
+        self.frame(skb).segs <= 1
+            && meta.vlan_tag.is_none()
+            && meta.ip_summed != IpSummed::Partial
+            && meta.nr_frags == 0
+    }
+    /// `skb->sk` and `truesize`, if a socket waits for its freeing.
+    pub fn owner(&self, skb: Skb) -> Option<(u16, u32)> {
+        self.slot(skb).owner.get()
+    }
+    /// `skb_set_owner_w`, or `skb_orphan`: the caller accounts for it.
+    pub fn set_owner(&self, skb: Skb, owner: Option<(u16, u32)>) {
+        self.slot(skb).owner.set(owner);
     }
     /// Gives a cloned skb (`clone_skb`) its next number.
     pub fn renumber(&self, skb: Skb, number: u64) {
@@ -269,6 +291,8 @@ impl Skbs {
         let skb = Skb(object);
         let slot = self.slot(skb);
         slot.head.set(head);
+        slot.owner.set(None);
+        self.dataref[head as usize].set(1);
         slot.id.set(self.allocated.get());
         self.allocated.set(self.allocated.get().wrapping_add(1));
         slot.frame.set(frame);
@@ -284,6 +308,39 @@ impl Skbs {
         cpu.store(self.users(skb), 1).await;
         cpu.record(Kind::SkbAlloc, slot.id.get(), frame.len);
         Some(skb)
+    }
+
+    /// `skb_clone`: another struct for the same head. Approximated: the companion of an fclone pair is
+    /// an object of its own here.
+    pub async fn clone(&self, cpu: Cpu<'_>, skb: Skb) -> Option<Skb> {
+        let _span = cpu.enter(Func::AllocSkb);
+        let object = self.structs.alloc(cpu).await?;
+        cpu.spend(Cost::SkbClone);
+        let (from, clone) = (self.slot(skb), Skb(object));
+        let slot = self.slot(clone);
+        let head = from.head.get();
+        from.meta.set(Meta {
+            cloned: true,
+            ..from.meta.get()
+        });
+        slot.head.set(head);
+        slot.owner.set(None);
+        self.dataref[head as usize].set(self.dataref[head as usize].get() + 1);
+        slot.id.set(self.allocated.get());
+        self.allocated.set(self.allocated.get().wrapping_add(1));
+        slot.frame.set(from.frame.get());
+        slot.meta.set(from.meta.get());
+        slot.next.set(None);
+        let all = line::L0 | line::L1 | line::L2;
+        cpu.touch([
+            self.struct_lines(skb, all | line::L3, 0),
+            self.struct_lines(clone, 0, all),
+            self.head_lines(skb, 0, line::SHINFO),
+        ])
+        .await;
+        cpu.store(self.users(clone), 1).await;
+        cpu.record(Kind::SkbAlloc, slot.id.get(), self.len(clone));
+        Some(clone)
     }
 
     /// `refcount_add(n, &skb->users)`.
@@ -336,7 +393,20 @@ impl Skbs {
             packet::destruct(cpu, destructor, truesize).await;
             packet::release_frag(cpu, destructor).await;
         }
-        self.heads.free(cpu, self.slot(skb).head.get()).await;
+        if let Some((sock, truesize)) = self.slot(skb).owner.take() {
+            super::tcp::tcp_wfree(cpu, sock, truesize).await;
+        }
+        let head = self.slot(skb).head.get();
+        let sharers = &self.dataref[head as usize];
+        sharers.set(sharers.get() - 1);
+        if sharers.get() > 0 {
+            cpu.touch([self.head_lines(skb, 0, line::SHINFO)]).await;
+        } else {
+            for _ in 0..self.meta(skb).nr_frags {
+                cpu.spend(Cost::PutPage);
+            }
+            self.heads.free(cpu, head).await;
+        }
         self.structs.free(cpu, skb.0).await;
     }
 }

@@ -8,6 +8,7 @@ use super::netdev::TxQueue;
 use super::sched::generic::{locked_run_begin, locked_run_end, qdisc_run_dequeued};
 use super::sched::lockless;
 use super::sched::qdisc::{Qdisc, state};
+use super::skb::Skb;
 use super::variant::{Builtin, Lockless};
 use super::{Cost, Cpu, Func};
 use crate::engine::time::Span;
@@ -21,6 +22,11 @@ use std::collections::VecDeque;
 pub const NET_TX: u32 = 2;
 /// `NET_RX_SOFTIRQ`.
 pub const NET_RX: u32 = 3;
+
+/// `TIMER_SOFTIRQ`: only TCP's.
+pub const TIMER: u32 = 1;
+/// `TASKLET_SOFTIRQ`: only TCP's.
+pub const TASKLET: u32 = 6;
 
 /// `MAX_SOFTIRQ_RESTART`.
 const MAX_RESTART: u32 = 10;
@@ -36,6 +42,10 @@ pub struct Softnet {
     pending: Cell<u32>,
     output_queue: RefCell<VecDeque<usize>>,
     poll_list: RefCell<VecDeque<usize>>,
+    /// `completion_queue`: freed in an interrupt or a poll, to be freed in NET_TX.
+    pub(crate) completion: RefCell<Vec<Skb>>,
+    /// `tsq_tasklet`: sockets that may send again.
+    pub(crate) tsq: RefCell<Vec<u16>>,
     /// Context of ksoftirqd.
     pub(crate) ksoftirqd: Cell<u32>,
 }
@@ -87,6 +97,13 @@ pub(crate) fn raise_softirq(cpu: Cpu<'_>, vector: u32) {
 fn wakeup_softirqd(cpu: Cpu<'_>) {
     cpu.machine()
         .wake_task(cpu.k.softnet(cpu.id()).ksoftirqd.get());
+}
+
+/// `dev_kfree_skb_irq`: freed by the next NET_TX of this CPU.
+pub(crate) fn dev_kfree_skb_irq(cpu: Cpu<'_>, skb: Skb) {
+    cpu.spend(Cost::KfreeSkbIrq);
+    cpu.k.softnet(cpu.id()).completion.borrow_mut().push(skb);
+    raise_softirq(cpu, NET_TX);
 }
 
 /// `__netif_schedule`: asks for a NET_TX run of `q` on this CPU, unless one is asked for already.
@@ -152,6 +169,9 @@ async fn __do_softirq(cpu: Cpu<'_>) {
     for round in 1.. {
         cpu.spend(Cost::DoSoftirq);
         let pending = softnet.pending.replace(0);
+        if pending & 1 << TIMER != 0 {
+            super::tcp::run_timers(cpu).await;
+        }
         if pending & 1 << NET_TX != 0 {
             add(&cpu.counters().net_tx, 1);
             net_tx_action(cpu).await;
@@ -159,6 +179,9 @@ async fn __do_softirq(cpu: Cpu<'_>) {
         if pending & 1 << NET_RX != 0 {
             add(&cpu.counters().net_rx, 1);
             net_rx_action(cpu).await;
+        }
+        if pending & 1 << TASKLET != 0 {
+            super::tcp::tcp_tasklet(cpu).await;
         }
         if softnet.pending.get() == 0 {
             break;
@@ -199,6 +222,10 @@ pub(crate) async fn cond_resched(cpu: Cpu<'_>) {
 
 async fn net_tx_action(cpu: Cpu<'_>) {
     let _span = cpu.enter(Func::NetTxAction);
+    let freed = std::mem::take(&mut *cpu.k.softnet(cpu.id()).completion.borrow_mut());
+    for skb in freed {
+        cpu.k.skbs.put(cpu, skb).await;
+    }
     let list = std::mem::take(&mut *cpu.k.softnet(cpu.id()).output_queue.borrow_mut());
     for number in list {
         cpu.spend(Cost::NetTxAction);

@@ -134,6 +134,10 @@ params! {
     ClockRead "clock_read" Time 0..=10_000_000,
     /// Uncached write to a device register (doorbell), as seen by the CPU.
     Mmio "mmio_write" Time 0..=10_000_000,
+    /// Copying one byte between warm buffers (from a user's to the kernel's, with or without a checksum).
+    CopyByte "copy_byte" Time 0..=100_000,
+    /// Line misses in flight at once when cold memory is copied.
+    Mlp "mlp" Permille 1000..=32_000,
     /// Extra cost of an indirect call (retpoline, or a late-resolved branch).
     IndirectCall "indirect_call" Time 0..=1_000_000,
     /// Hardware part of taking and leaving an interrupt.
@@ -191,6 +195,8 @@ impl Profile {
             (Param::ContextSwitch, 500_000),
             (Param::JitterChunk, 1),
             (Param::SmtGain, 1300),
+            (Param::CopyByte, 250),
+            (Param::Mlp, 2000),
         ] {
             values[param as usize] = value;
         }

@@ -260,6 +260,21 @@ impl<'w> Cpu<'w> {
         self.s.owed.set(owed);
     }
 
+    /// Copies `bytes` that are in this CPU's caches, or reads them for a checksum.
+    pub fn copy(self, bytes: u32) {
+        let span = Span::from_ps(self.m.costs.copy_byte.ps() * u64::from(bytes));
+        self.elapse(self.m.copying(self.id, span));
+    }
+
+    /// Copies `bytes` that are in nobody's cache: lines at memory latency, several in flight; not
+    /// faster than a warm copy.
+    pub fn copy_cold(self, bytes: u32) {
+        let warm = self.m.costs.copy_byte.ps() * u64::from(bytes);
+        let lines = u64::from(bytes.div_ceil(super::layout::LINE_BYTES));
+        let span = Span::from_ps(warm.max(self.m.costs.cold_line.ps() * lines));
+        self.elapse(self.m.copying(self.id, span));
+    }
+
     /// A `this_cpu_*` operation on a line that nobody else touches.
     #[inline(always)]
     pub fn this_cpu_op(self) {

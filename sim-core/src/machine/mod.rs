@@ -62,6 +62,10 @@ pub struct Costs {
     pub clock_read: Span,
     /// Doorbell.
     pub mmio: Span,
+    /// One byte of a warm copy.
+    pub copy_byte: Span,
+    /// One line of a cold copy.
+    pub cold_line: Span,
     /// Indirect call.
     pub indirect_call: Span,
     /// Interrupt entry and exit.
@@ -98,6 +102,10 @@ impl Costs {
             spin_insns: p.get(Param::SpinInsns),
             clock_read: span(Param::ClockRead),
             mmio: span(Param::Mmio),
+            copy_byte: span(Param::CopyByte),
+            cold_line: Span::from_ps(
+                p.get(Param::Memory) * 1000 / p.get(Param::Mlp).max(1000),
+            ),
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),
@@ -290,6 +298,12 @@ impl Machine {
             s.chunk_left.set(left.saturating_sub(n));
         }
         Span::from_ps((self.costs.insns(n).ps() * u64::from(s.stretch.get())) >> 16)
+    }
+
+    /// How long a copy of `span` at nominal speed takes on `cpu`: one draw of the jitter each.
+    fn copying(&self, cpu: u16, span: Span) -> Span {
+        let stretch = self.schedule.borrow_mut().stretch(self.first_cpu + cpu);
+        Span::from_ps((u128::from(span.ps()) * u128::from(stretch) >> 16) as u64)
     }
 
     #[inline(always)]

@@ -10,10 +10,14 @@ use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
+use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::drivers::nic::Nic;
+use crate::kernel::drivers::vlan::Vlan;
 use crate::kernel::locking::McsNodes;
+use crate::kernel::lro::Lro;
 use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::offload::{Offload, offloads};
 use crate::kernel::packet::{Open, PacketSock};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::fq_codel::{self, FqCodel};
@@ -23,6 +27,7 @@ use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
+use crate::kernel::tcp::{self, MSS, Sock, TRUESIZE};
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
@@ -58,6 +63,10 @@ pub(super) enum Body {
         flow: u32,
         ctx: u32,
     },
+    /// netperf or netserver.
+    Netperf {
+        workload: usize,
+    },
 }
 
 /// One host of a running world.
@@ -71,6 +80,8 @@ pub(super) struct Host {
     pub probe: Option<u32>,
     pub start_spread: Span,
     pub lock_names: Vec<String>,
+    /// First flow of each workload.
+    pub flow_of: Vec<u32>,
     first_ctx: u32,
 }
 
@@ -114,6 +125,7 @@ struct Plan {
     contexts: Vec<CtxSpec>,
     bodies: Vec<Body>,
     flows: Vec<(String, u16)>,
+    flow_of: Vec<u32>,
     tasks: Vec<String>,
     /// Packet sockets, with their names.
     sockets: Vec<(String, Open)>,
@@ -139,6 +151,7 @@ impl World {
             .iter()
             .flat_map(|h| &h.devices)
             .map(device_events)
+            .chain(config.hosts.iter().map(sockets))
             .sum();
         let events = Events {
             starts: contexts,
@@ -156,6 +169,13 @@ impl World {
             sink: Rc::new(Sink::new(options.trace)),
         };
         let schedule = schedule(config, options.seed);
+        let windows = config.hosts.iter().flat_map(|h| &h.workloads);
+        let windows = windows
+            .filter_map(|w| match w {
+                Workload::Netserver(n) => Some((n.conn, n.window)),
+                _ => None,
+            })
+            .collect();
         let (mut hosts, mut events_of) = (Vec::new(), Vec::new());
         let (mut base, mut first_cpu, mut first_device) = (0, 0, events.devices);
         for (index, (host, plan)) in config.hosts.iter().zip(plans).enumerate() {
@@ -168,6 +188,7 @@ impl World {
             for (d, device) in host.devices.iter().enumerate() {
                 events_of.extend((0..device_events(device)).map(|e| (index, d, e)));
             }
+            events_of.extend((0..sockets(host)).map(|s| (index, TIMERS, s)));
             let prefix = if config.hosts.len() > 1 {
                 format!("{}/", host.name)
             } else {
@@ -180,9 +201,11 @@ impl World {
                 first_device,
                 names: &mut names,
                 named: options.names,
+                windows: &windows,
             };
             let built = builder.build(plan, &shared, schedule.clone());
-            first_device = builder.first_device;
+            built.kernel.timers.set(builder.first_device);
+            first_device = builder.first_device + sockets(host);
             first_cpu += built.machine.cpus() as u16;
             hosts.push(built);
         }
@@ -228,10 +251,21 @@ impl World {
     }
 }
 
+/// In the place of a device: a host's timers, one a socket.
+pub(super) const TIMERS: usize = usize::MAX;
+
+fn sockets(host: &config::Host) -> u32 {
+    let sockets = host
+        .workloads
+        .iter()
+        .filter(|w| matches!(w, Workload::Netperf(_) | Workload::Netserver(_)));
+    sockets.count() as u32
+}
+
 /// Engine ids that a device needs.
 fn device_events(d: &config::Device) -> u32 {
     match d.kind {
-        DeviceKind::Dummy => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
         DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32,
     }
 }
@@ -253,6 +287,7 @@ impl Plan {
             contexts: Vec::new(),
             bodies: Vec::new(),
             flows: Vec::new(),
+            flow_of: Vec::new(),
             tasks: std::mem::take(tasks),
             sockets: Vec::new(),
             probe: None,
@@ -262,6 +297,8 @@ impl Plan {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
                 Workload::Trafgen(t) => plan.cpus.extend(&t.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
+                Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
+                Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
                 }
@@ -284,6 +321,7 @@ impl Plan {
             );
         }
         for (index, w) in host.workloads.iter().enumerate() {
+            plan.flow_of.push(plan.flows.len() as u32);
             match w {
                 Workload::Pktgen(p) => {
                     for &cpu in &p.cpus {
@@ -365,6 +403,8 @@ impl Plan {
                     };
                     plan.flow(&host.devices[*from].name, nic.irq_cpus[0]);
                 }
+                Workload::Netperf(n) => plan.netperf(host, index, "netperf", n.dev, n.cpu),
+                Workload::Netserver(n) => plan.netperf(host, index, "netserver", n.dev, n.cpu),
             }
         }
         plan.add_probe(host);
@@ -374,11 +414,13 @@ impl Plan {
 
     /// A sender of one packet, asleep unless a packet is found stuck.
     fn add_probe(&mut self, host: &config::Host) {
-        let dev = host.workloads.first().map(|w| match w {
-            Workload::Pktgen(p) => p.dev,
-            Workload::Trafgen(t) => t.dev,
-            Workload::Paced { dev, .. } | Workload::Train { dev, .. } => *dev,
-            Workload::Forward { to, .. } => *to,
+        let dev = host.workloads.first().and_then(|w| match w {
+            Workload::Pktgen(p) => Some(p.dev),
+            Workload::Trafgen(t) => Some(t.dev),
+            Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
+            Workload::Forward { to, .. } => Some(*to),
+            // The next segment is the probe.
+            Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
@@ -410,6 +452,12 @@ impl Plan {
         );
     }
 
+    fn netperf(&mut self, host: &config::Host, workload: usize, name: &str, dev: usize, cpu: u16) {
+        self.flow(&host.devices[dev].name, cpu);
+        let name = format!("{name}/{cpu}");
+        self.add(cpu, Level::Task, name, Body::Netperf { workload });
+    }
+
     fn flow(&mut self, dev: &str, cpu: u16) -> u32 {
         self.flows.push((format!("{dev}@{cpu}"), cpu));
         self.flows.len() as u32 - 1
@@ -434,10 +482,47 @@ impl Plan {
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
+            Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
-        let in_use = queued.min(packets.unwrap_or(u64::MAX)) + 2 * self.contexts.len() as u64;
+        let sockets: u64 = host.workloads.iter().map(socket_room).sum();
+        let in_use =
+            queued.min(packets.unwrap_or(u64::MAX)) + sockets + 2 * self.contexts.len() as u64;
         let slabs = packets.map_or(16, |n| (n / 32 + 1).min(16));
         (in_use + self.cpus.len() as u64 * 32 * slabs) as u32
+    }
+}
+
+/// A netperf's or netserver's socket; `windows` are those that receivers advertise, by connection.
+fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::Spec> {
+    Some(match w {
+        Workload::Netperf(n) => tcp::Spec {
+            conn: n.conn,
+            dev: n.dev,
+            flow,
+            sndbuf: n.sndbuf,
+            limit_output: n.limit_output,
+            window: 0,
+            peer_window: windows.get(&n.conn).copied().unwrap_or(0),
+        },
+        Workload::Netserver(n) => tcp::Spec {
+            conn: n.conn,
+            dev: n.dev,
+            flow,
+            sndbuf: 0,
+            limit_output: 0,
+            window: n.window,
+            peer_window: 0,
+        },
+        _ => return None,
+    })
+}
+
+/// skbs that a socket may hold: each with the least payload, its clone, and the segments of a few.
+fn socket_room(w: &Workload) -> u64 {
+    match w {
+        Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (MSS + TRUESIZE)),
+        Workload::Netserver(n) => 256 + u64::from(n.window / MSS),
+        _ => 0,
     }
 }
 
@@ -446,7 +531,7 @@ fn queue_room(d: &config::Device) -> u64 {
         DeviceKind::Nic(nic) => {
             (u64::from(nic.tx_ring) + u64::from(nic.rx_ring)) * nic.irq_cpus.len() as u64
         }
-        DeviceKind::Dummy => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
     };
     let qdisc = match d.qdisc {
         config::Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
@@ -497,7 +582,7 @@ fn hardware(moderation: config::Moderation) -> Moderation {
 fn bql_limits(d: &config::Device, hz: u32) -> Option<dql::Limits> {
     match &d.kind {
         DeviceKind::Nic(nic) => nic.bql.map(|(min, max)| dql::Limits { min, max, hz }),
-        DeviceKind::Dummy => None,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) => None,
     }
 }
 
@@ -508,6 +593,7 @@ struct HostBuilder<'a> {
     first_device: u32,
     names: &'a mut Names,
     named: bool,
+    windows: &'a BTreeMap<u16, u32>,
 }
 
 impl HostBuilder<'_> {
@@ -545,6 +631,7 @@ impl HostBuilder<'_> {
             machine,
             kernel,
             bodies: plan.bodies,
+            flow_of: plan.flow_of,
             cpus: plan.cpus,
             probe: plan.probe,
             lock_names: locks,
@@ -584,6 +671,8 @@ impl HostBuilder<'_> {
                 .collect(),
             violations: RefCell::default(),
             napis: Vec::new(),
+            socks: Vec::new(),
+            timers: Cell::new(0),
             clock: host.kernel.clock.map(Clock::new),
             held: Cell::new(0),
         };
@@ -592,8 +681,9 @@ impl HostBuilder<'_> {
                 kernel.softnets[usize::from(c.cpu)].ksoftirqd.set(i as u32);
             }
         }
-        for (index, device) in host.devices.iter().enumerate() {
-            self.device(&mut kernel, index, device, memory, locks);
+        let offloads = offloads(host);
+        for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
+            self.device(&mut kernel, (index, offload), device, memory, locks);
         }
         for (name, open) in &plan.sockets {
             kernel
@@ -601,13 +691,20 @@ impl HostBuilder<'_> {
                 .push(PacketSock::place(memory, name, *open));
         }
         self.rx_loads(&kernel, plan);
+        for (workload, w) in host.workloads.iter().enumerate() {
+            let flow = plan.flow_of[workload];
+            if let Some(spec) = socket(w, flow, self.windows) {
+                let index = kernel.socks.len() as u16;
+                kernel.socks.push(Sock::place(memory, locks, index, spec));
+            }
+        }
         kernel
     }
 
     fn device(
         &mut self,
         k: &mut Kernel,
-        index: usize,
+        (index, offload): (usize, Offload),
         d: &config::Device,
         memory: &mut Placement,
         locks: &mut Vec<String>,
@@ -622,7 +719,7 @@ impl HostBuilder<'_> {
                 &self.host.layouts,
                 &name,
                 at,
-                d.kind == DeviceKind::Dummy,
+                matches!(d.kind, DeviceKind::Dummy | DeviceKind::Vlan(_)),
                 bql_limits(d, self.host.kernel.hz),
                 self.host.kernel.version,
                 locks,
@@ -636,6 +733,11 @@ impl HostBuilder<'_> {
         }
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
+            DeviceKind::Vlan(v) => Driver::Vlan(Vlan {
+                on: v.on,
+                tag: v.tag,
+                reorder_hdr: v.reorder_hdr,
+            }),
             DeviceKind::Nic(nic) => {
                 for v in 0..nic.irq_cpus.len() {
                     k.napis
@@ -648,6 +750,12 @@ impl HostBuilder<'_> {
                         wake_thresh: nic.wake_thresh,
                         forward_to: Cell::new(None),
                     }),
+                    config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
+                        buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
+                        tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
+                        lro: Lro::new(LRO_MAX),
+                        port: port(memory, &d.name, nic),
+                    }),
                 }
             }
         };
@@ -657,6 +765,7 @@ impl HostBuilder<'_> {
             name: d.name.clone(),
             txqs: first..k.txqs.len(),
             driver,
+            offload,
             events,
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
@@ -764,6 +873,7 @@ impl HostBuilder<'_> {
                     });
                     flow += 1;
                 }
+                Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,
             }
         }
     }

@@ -29,8 +29,29 @@ impl World {
                 self.check_flows(host, &mut found);
             }
         }
+        if *stop == StopReason::Quiescent {
+            self.check_streams(&mut found);
+        }
         found.sort_by_key(|v| v.time);
         found
+    }
+
+    /// written = acknowledged at the sender, received = read at the other end, and all four are one.
+    fn check_streams(&self, found: &mut Vec<Violation>) {
+        for (host, sender) in self.tcp_ends().filter(|(_, s)| s.window == 0) {
+            let reader = self
+                .tcp_ends()
+                .find(|(_, s)| s.conn == sender.conn && s.window > 0);
+            let [written, acked, ..] = sender.counts();
+            let [_, _, received, read] = reader.map_or([0; 4], |(_, s)| s.counts());
+            if [acked, received, read] != [written; 3] {
+                let what = format!(
+                    "{}: {written} bytes written, {received} received, {read} read, {acked} acknowledged, and nothing is under way",
+                    host.kernel.flow(sender.flow).name
+                );
+                found.push(self.violation(Law::PacketLost, what));
+            }
+        }
     }
 
     fn violation(&self, law: Law, what: String) -> Violation {
@@ -100,7 +121,8 @@ impl World {
             .flat_map(|q| q.locks())
             .map(|l| l as &dyn Inspect)
             .chain(k.txqs.iter().map(|t| t.xmit_lock() as &dyn Inspect))
-            .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect));
+            .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect))
+            .chain(k.socks.iter().map(|s| s.slock() as &dyn Inspect));
         for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
             let owner = lock.stats().owner();
             let what = format!(
@@ -124,10 +146,11 @@ impl World {
             .flat_map(|port| &port.tx)
             .map(|ring| ring.frames())
             .sum();
-        let known = queued + on_rings + k.held.get() as usize;
+        let on_sockets: usize = k.socks.iter().map(|s| s.skbs()).sum();
+        let known = queued + on_rings + on_sockets + k.held.get() as usize;
         if k.skbs.in_use() as usize != known {
             let what = format!(
-                "{} skbs are allocated, but only {known} are queued, on a ring or held by a sender",
+                "{} skbs are allocated, but only {known} are queued, on a ring, on a socket or held by a sender",
                 k.skbs.in_use()
             );
             found.push(self.violation(Law::PacketLost, what));

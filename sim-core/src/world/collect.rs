@@ -2,8 +2,9 @@
 
 use super::build::{Host, World};
 use crate::engine::time::Span;
-use crate::machine::counters::Reading;
 use crate::kernel::locking::Inspect;
+use crate::kernel::tcp::Sock;
+use crate::machine::counters::Reading;
 use crate::metrics::{self, Metrics};
 
 impl World {
@@ -39,13 +40,41 @@ impl World {
             cpus: Vec::new(),
             locks: Vec::new(),
             lines: if self.named { self.lines() } else { Vec::new() },
-            streams: Vec::new(),
+            streams: self.streams(),
         };
         let mut names = self.names.qdiscs.iter();
         for host in &self.hosts {
             read_host(host, &mut names, &mut m);
         }
         m
+    }
+
+    /// Each connection with both hosts' time. Approximated: all that a host does is counted, as netperf
+    /// does.
+    fn streams(&self) -> Vec<metrics::Stream> {
+        let mut all = Vec::new();
+        for (from, sender) in self.tcp_ends().filter(|(_, s)| s.window == 0) {
+            let Some((to, reader)) = self
+                .tcp_ends()
+                .find(|(_, s)| s.conn == sender.conn && s.window > 0)
+            else {
+                continue;
+            };
+            let flow = &from.kernel.flow(sender.flow).name;
+            all.push(metrics::Stream {
+                name: format!("{}/{flow}", from.name),
+                bytes: reader.bytes_read.get(),
+                send: busy(from),
+                recv: busy(to),
+            });
+        }
+        all
+    }
+
+    pub(super) fn tcp_ends(&self) -> impl Iterator<Item = (&Host, &Sock)> {
+        self.hosts
+            .iter()
+            .flat_map(|h| h.kernel.socks.iter().map(move |s| (h, s)))
     }
 
     fn lines(&self) -> Vec<metrics::Line> {
@@ -61,7 +90,11 @@ impl World {
             }
             for (i, (&(transfers, hitm), by_field)) in moves.iter().zip(fields).enumerate() {
                 if transfers > 0 {
-                    let name = self.names.lines[first_line + i].name.clone();
+                    let mut name = self.names.lines[first_line + i].name.clone();
+                    if self.hosts.len() > 1 {
+                        // Each host has lines of the same names.
+                        name.insert_str(0, &format!("{}/", host.name));
+                    }
                     all.push(metrics::Line {
                         name,
                         transfers,
@@ -74,6 +107,17 @@ impl World {
             first_word += hitms.len();
         }
         all
+    }
+}
+
+fn busy(host: &Host) -> metrics::Busy {
+    let times = |cpu: &u16| {
+        let r = host.machine.reading(*cpu);
+        r.task + r.softirq + r.hardirq
+    };
+    metrics::Busy {
+        cpus: host.machine.cpus() as u32,
+        busy: host.cpus.iter().map(times).sum(),
     }
 }
 
@@ -209,6 +253,11 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
             net_rx,
             squeezed
         );
+    }
+    for (n, w) in now.streams.iter_mut().zip(&warm.streams) {
+        less!(n, w, bytes);
+        less!(n.send, w.send, busy);
+        less!(n.recv, w.recv, busy);
     }
     for (n, w) in now.locks.iter_mut().zip(&warm.locks) {
         less!(n, w, acquired, contended, failed, wait);

@@ -6,6 +6,8 @@ mod collect;
 #[cfg(test)]
 mod kernel_tests;
 #[cfg(test)]
+mod tcp_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use crate::config::{Config, Stop};
@@ -17,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::trace::{Mode, Recording, Sink};
 use crate::violation::{Law, Violation};
 use crate::workload;
-use build::{Body, Host, World};
+use build::{Body, Host, TIMERS, World};
 use std::rc::Rc;
 
 /// How to run a configuration. Nothing in here changes what happens, but for the seed.
@@ -173,6 +175,15 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
                     Box::pin(workload::trafgen::process(cpu, t, sock, packets))
                 }
                 Body::Paced(paced) => Box::pin(workload::paced::sender(cpu, paced)),
+                Body::Netperf { workload } => match &from.workloads[workload] {
+                    crate::config::Workload::Netperf(load) => {
+                        Box::pin(workload::netperf::netperf(cpu, load, ctx as u32))
+                    }
+                    crate::config::Workload::Netserver(load) => {
+                        Box::pin(workload::netperf::netserver(cpu, load, ctx as u32))
+                    }
+                    _ => unreachable!("a netperf body comes from a netperf workload"),
+                },
             });
         }
     }
@@ -274,6 +285,11 @@ impl World {
     fn device_fires(&self, n: u32) {
         let (index, dev, which) = self.device_event(n);
         let host = &self.hosts[index];
+        if dev == TIMERS {
+            let sock = &host.kernel.socks[which as usize];
+            let vector = drivers::TIMER_VECTOR;
+            return host.machine.raise_irq(sock.timer_cpu.get(), vector);
+        }
         let Some(frame) = drivers::fire(&host.kernel, &host.machine, dev, which) else {
             return;
         };
@@ -303,6 +319,7 @@ impl World {
                         continue;
                     }
                     Body::Paced(p) if Some(ctx as u32) != host.probe => p.flow,
+                    Body::Netperf { workload } => host.flow_of[*workload],
                     _ => continue,
                 };
                 let name = format!("{}/{}", host.name, host.kernel.flow(flow).name);

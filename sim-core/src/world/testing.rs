@@ -10,6 +10,7 @@ use crate::engine::task::Task;
 use crate::engine::time::Instant;
 use crate::engine::{Class, StopReason};
 use crate::kernel::Cpu;
+use crate::kernel::features::Features;
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::machine::cost::{Arch, MemoryModel, Param, Profile, TopologySpec};
 use crate::machine::layout::LayoutSet;
@@ -64,6 +65,8 @@ pub(crate) fn profile(arch: Arch) -> Profile {
         (ContextSwitch, 500_000),
         (JitterChunk, 1),
         (SmtGain, 1300),
+        (CopyByte, 250),
+        (Mlp, 2000),
     ] {
         p.set(param, value);
     }
@@ -94,6 +97,9 @@ impl Rig {
             wake_thresh: 1,
             napi_weight: crate::kernel::napi::WEIGHT,
             wire_overhead: crate::machine::nic::ETHERNET_OVERHEAD,
+            features: Features::NONE,
+            vlan_features: Features::NONE,
+            max_tags_offload: 1,
         });
         let device = |name: &str, kind, qdisc| Device {
             name: name.into(),

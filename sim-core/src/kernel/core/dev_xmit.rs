@@ -1,11 +1,12 @@
 //! `dev_queue_xmit`: from a packet to its device.
 //!
 //! Follows Linux 5.11 `net/core/dev.c`. Absent: priority from cgroups, egress hooks, dst handling
-//! (no packet here has a counted dst), stacked devices.
+//! (no packet here has a counted dst). Stacked devices recurse at their `ndo_start_xmit`.
 
+use super::validate::{Validated, validate_xmit_skb};
 use crate::kernel::drivers;
 use crate::kernel::netdev::{
-    Driver, ENETDOWN, NET_XMIT_DROP, NET_XMIT_SUCCESS, NETDEV_TX_BUSY, dev_xmit_complete,
+    Driver, ENETDOWN, ENOMEM, NET_XMIT_DROP, NET_XMIT_SUCCESS, NETDEV_TX_BUSY, dev_xmit_complete,
 };
 use crate::kernel::sched::generic::{
     is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued, sch_direct_xmit,
@@ -107,37 +108,88 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
 /// A device without a queue: straight to the driver, or lost.
 async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 {
     let txq = cpu.k.txq(number);
-    cpu.spend(Cost::ValidateXmit);
-    cpu.touch([cpu
-        .k
-        .skbs
-        .struct_lines(skb, line::L1 | line::L2 | line::L3, line::L0)])
-        .await;
+    let mut head = skb;
+    if !cpu.k.config.validate_in_lock {
+        cpu.spend(Cost::ValidateXmit);
+        let reads = line::L1 | line::L2 | line::L3;
+        cpu.touch([cpu.k.skbs.struct_lines(skb, reads, line::L0)])
+            .await;
+        if !cpu.k.skbs.is_plain(skb) {
+            let Some(valid) = validate_xmit_skb(cpu, dev, skb).await else {
+                return ENOMEM;
+            };
+            head = valid.head;
+        }
+    }
     txq.hard_tx_lock(cpu).await;
-    let mut rc = NETDEV_TX_BUSY;
+    let mut left = Xmit {
+        rc: NETDEV_TX_BUSY,
+        rest: Some(head),
+    };
     if !txq.stopped(cpu).await {
-        rc = dev_hard_start_xmit(cpu, skb, number).await.rc;
+        left = dev_hard_start_xmit(cpu, head, number).await;
     }
     txq.hard_tx_unlock(cpu).await;
-    if dev_xmit_complete(rc) {
-        return rc;
+    let Some(mut lost) = left.rest else {
+        return left.rc;
+    };
+    loop {
+        let next = cpu.k.skbs.next(lost);
+        cpu.k.bump(&cpu.k.dev(dev).tx_dropped, 1);
+        cpu.k.drop_skb(cpu, lost, Reason::TxQueueStopped).await;
+        match next {
+            Some(skb) => lost = skb,
+            None => return ENETDOWN,
+        }
     }
-    cpu.k.bump(&cpu.k.dev(dev).tx_dropped, 1);
-    cpu.k.drop_skb(cpu, skb, Reason::TxQueueStopped).await;
-    ENETDOWN
 }
 
-/// `validate_xmit_skb_list`.
-pub(crate) async fn validate_xmit_skb_list(cpu: Cpu<'_>, head: Skb) {
+/// `validate_xmit_skb_list`: what is to be sent in its place; `None` if all of it was dropped. In 3.7 it
+/// is done later, under the lock.
+pub(crate) async fn validate_xmit_skb_list(cpu: Cpu<'_>, dev: usize, head: Skb) -> Option<Skb> {
+    if cpu.k.config.validate_in_lock {
+        return Some(head);
+    }
     let skbs = &cpu.k.skbs;
-    let reads = line::L1 | line::L2 | line::L3;
+    let mut list: Option<(Skb, Skb)> = None;
     let mut next = Some(head);
     while let Some(skb) = next {
-        cpu.spend(Cost::ValidateXmit);
-        cpu.touch([skbs.struct_lines(skb, reads, line::L0)]).await;
-        cpu.touch([skbs.head_lines(skb, line::SHINFO, 0)]).await;
         next = skbs.next(skb);
+        let Some(valid) = validate(cpu, dev, skb).await else {
+            continue;
+        };
+        match &mut list {
+            None => list = Some((valid.head, valid.last)),
+            Some((_, last)) => {
+                skbs.set_next(*last, Some(valid.head));
+                *last = valid.last;
+            }
+        }
+        if next.is_none() {
+            skbs.set_next(valid.last, None);
+        }
     }
+    list.map(|(head, last)| {
+        skbs.set_next(last, None);
+        head
+    })
+}
+
+/// `validate_xmit_skb` of one packet.
+async fn validate(cpu: Cpu<'_>, dev: usize, skb: Skb) -> Option<Validated> {
+    let skbs = &cpu.k.skbs;
+    let reads = line::L1 | line::L2 | line::L3;
+    cpu.spend(Cost::ValidateXmit);
+    cpu.touch([skbs.struct_lines(skb, reads, line::L0)]).await;
+    cpu.touch([skbs.head_lines(skb, line::SHINFO, 0)]).await;
+    if skbs.is_plain(skb) {
+        return Some(Validated {
+            head: skb,
+            last: skb,
+            whole: None,
+        });
+    }
+    validate_xmit_skb(cpu, dev, skb).await
 }
 
 /// What became of a list.
@@ -149,9 +201,41 @@ pub(crate) struct Xmit {
 }
 
 /// `dev_hard_start_xmit` of the list at `first`: `xmit_more` for all but the last. It ends early if the
-/// driver is busy or has stopped the queue.
+/// driver is busy or has stopped the queue. In 3.7 each packet is made fit for the device here.
 pub(crate) async fn dev_hard_start_xmit(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
     let _span = cpu.enter(Func::DevHardStartXmit);
+    if !cpu.k.config.validate_in_lock {
+        return xmit_list(cpu, first, number).await;
+    }
+    let skbs = &cpu.k.skbs;
+    let (dev, mut next) = (cpu.k.txq(number).dev, Some(first));
+    let mut done = Xmit {
+        rc: NET_XMIT_SUCCESS,
+        rest: None,
+    };
+    while let Some(skb) = next {
+        next = skbs.next(skb);
+        skbs.set_next(skb, None);
+        let Some(valid) = validate(cpu, dev, skb).await else {
+            continue;
+        };
+        done = xmit_list(cpu, valid.head, number).await;
+        if let Some(whole) = valid.whole {
+            skbs.put(cpu, whole).await;
+        }
+        if let Some(rest) = done.rest {
+            let mut last = rest;
+            while let Some(after) = skbs.next(last) {
+                last = after;
+            }
+            skbs.set_next(last, next);
+            break;
+        }
+    }
+    done
+}
+
+async fn xmit_list(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
     let skbs = &cpu.k.skbs;
     let mut skb = first;
     loop {
@@ -187,9 +271,15 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     cpu.elapse(cpu.machine().costs.indirect_call);
     let (len, id) = (k.skbs.len(skb), k.skbs.id(skb));
     cpu.record(Kind::DevXmit, id, txq.number);
+    if let Driver::Vlan(vlan) = &device.driver {
+        // Counted by the device itself; order and latency are the lowest device's.
+        return drivers::vlan::xmit(cpu, vlan, txq.dev, skb).await;
+    }
     let seen = k.note_xmit(cpu, skb, txq.dev);
     let rc = match &device.driver {
+        Driver::Vlan(_) => unreachable!("handled above"),
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
+        Driver::Myri10ge(nic) => drivers::myri10ge::xmit(cpu, nic, txq, skb).await,
         Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
     };
     if dev_xmit_complete(rc) {

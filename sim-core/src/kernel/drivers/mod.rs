@@ -1,10 +1,13 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod myri10ge;
 pub mod nic;
+pub mod vlan;
 
 use super::napi::napi_schedule;
 use super::netdev::{Driver, TxQueue};
+use super::softirq::{TIMER, raise_softirq};
 use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
@@ -23,17 +26,19 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = TICK_VECTOR as usize;
-
-/// The vector of a CPU's timer tick.
-pub(crate) const TICK_VECTOR: u32 = 63;
+pub const MAX_VECTORS: usize = 62;
+/// The periodic timer tick of a CPU.
+pub(crate) const TICK_VECTOR: u32 = 62;
+/// The local timer's interrupt.
+pub(crate) const TIMER_VECTOR: u32 = 63;
 
 /// The driver's poll of a NAPI instance; how many packets it took.
 pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     let dev = cpu.k.napis[napi].dev;
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
-        Driver::Dummy => unreachable!("dummy has no NAPI"),
+        Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
     }
 }
 
@@ -143,11 +148,22 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
 }
 
 /// The timer tick. What it does to lines is its CPU's own; the jiffies follow from the time.
-async fn timer_interrupt(cpu: Cpu<'_>) {
+async fn timer_tick(cpu: Cpu<'_>) {
     let _span = cpu.enter(Func::TimerInterrupt);
     cpu.elapse(cpu.machine().costs.irq_entry);
     cpu.spend(Cost::TimerTick);
     cpu.settle().await;
+}
+
+/// The driver's interrupt handler of a NAPI instance's vector.
+async fn irq(cpu: Cpu<'_>, napi: usize) {
+    let dev = cpu.k.napis[napi].dev;
+    match &cpu.k.dev(dev).driver {
+        Driver::Myri10ge(nic) => myri10ge::intr(cpu, dev, nic, napi).await,
+        _ => {
+            napi_schedule(cpu, napi).await;
+        }
+    }
 }
 
 /// Body of a CPU's hard interrupt context: each vector schedules its NAPI instance.
@@ -155,13 +171,17 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
     loop {
         while let Some(napi) = cpu.take_irq() {
             if napi == TICK_VECTOR {
-                timer_interrupt(cpu).await;
+                timer_tick(cpu).await;
                 continue;
             }
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.spend(Cost::HardIrq);
-            napi_schedule(cpu, napi as usize).await;
+            if napi == TIMER_VECTOR {
+                raise_softirq(cpu, TIMER);
+            } else {
+                irq(cpu, napi as usize).await;
+            }
             cpu.settle().await;
         }
         cpu.finish(cpu.k.softnet(cpu.id()).is_pending());

@@ -4,7 +4,7 @@
 //! the queue when a further packet might not fit and look again, ring the doorbell unless more follows,
 //! clean in NAPI, report to BQL, wake. Absent: offloads, multiple queues.
 
-use crate::frame::Frame;
+use crate::frame::{Frame, L4};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, NETDEV_TX_BUSY, TxQueue};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::softirq::netif_tx_wake_queue;
@@ -54,7 +54,7 @@ pub(crate) async fn xmit(cpu: Cpu<'_>, nic: &Nic, txq: &TxQueue, skb: Skb, more:
         },
     ])
     .await;
-    ring.post(skb.0, 1, skbs.frame(skb));
+    ring.post(skb.0, 1, crate::kernel::offload::hardware_frame(cpu, txq.dev, skb));
     if nic.free() < nic.stop_thresh {
         txq.stop(cpu).await;
         // Room may have come between the test and the stop; then nobody would wake the queue.
@@ -142,7 +142,10 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
     };
     k.bump(&k.dev(dev).rx_packets, 1);
     k.skbs.set_born(skb, cpu.now());
-    k.bump(&k.flow(frame.flow).offered, 1);
+    let local = matches!(frame.l4, L4::Tcp(_));
+    if !local {
+        k.bump(&k.flow(frame.flow).offered, 1);
+    }
     cpu.record(Kind::NetRx, k.skbs.id(skb), dev as u32);
     // The packet's first line was written by DMA.
     let headers = k.skbs.head_lines(skb, line::HEADERS, 0);
@@ -156,6 +159,9 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
         },
     ])
     .await;
+    if local {
+        return crate::kernel::core::receive::netif_receive_skb(cpu, dev, skb).await;
+    }
     match nic.forward_to.get() {
         Some(to) => {
             let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, to).await;

@@ -156,10 +156,18 @@ pub(crate) async fn sch_direct_xmit(cpu: Cpu<'_>, q: &Qdisc, head: Skb, validate
     if !q.nolock {
         q.root_lock.unlock(cpu).await;
     }
-    if validate {
-        validate_xmit_skb_list(cpu, head).await;
-    }
     let txq = cpu.k.txq(q.txq);
+    let head = if validate {
+        validate_xmit_skb_list(cpu, txq.dev, head).await
+    } else {
+        Some(head)
+    };
+    let Some(head) = head else {
+        if !q.nolock {
+            q.root_lock.lock(cpu).await;
+        }
+        return true;
+    };
     txq.hard_tx_lock(cpu).await;
     let rest = if txq.frozen_or_stopped(cpu).await {
         lockless::maybe_clear_missed(cpu, q).await;

@@ -58,6 +58,10 @@ impl RxRing {
     pub fn next(&self) -> u64 {
         self.next.get()
     }
+    /// Descriptors of the ring.
+    pub fn size(&self) -> u32 {
+        self.ring
+    }
     /// Descriptors that share a line.
     pub fn per_line(&self) -> u32 {
         self.per_line
