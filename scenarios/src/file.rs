@@ -14,7 +14,9 @@ use crate::walk::{Obj, Placed, Value};
 use sim_core::config::{
     ClockSource, Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode,
 };
+use sim_core::frame::Tpid;
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::features::{Features, VlanFeatures};
 use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
@@ -26,8 +28,10 @@ mod host;
 pub(crate) use host::as_struct;
 mod kernel;
 mod load;
+mod netperf;
 mod nic;
-mod parameters;
+pub(crate) use netperf::{NetperfDraft, NetserverDraft};
+pub(crate) use nic::OFFLOADS;
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +96,10 @@ pub(crate) struct KernelDraft {
     pub hz: Option<u32>,
     pub bql_mb: Option<bool>,
     pub stop_recheck: Option<bool>,
+    pub vlan_features: Option<VlanFeatures>,
+    pub vlan_features_given: bool,
+    pub validate_in_lock: Option<bool>,
+    pub validate_given: bool,
     pub clock: Option<Option<ClockSource>>,
     pub costs: Vec<(Cost, u32)>,
 }
@@ -106,6 +114,16 @@ pub(crate) struct DeviceDraft {
 pub(crate) enum KindDraft {
     Dummy,
     Nic(Box<NicDraft>),
+    Vlan(VlanDraft),
+}
+
+pub(crate) struct VlanDraft {
+    pub on: Option<Placed<String>>,
+    pub id: Option<Placed<u32>>,
+    pub proto: Option<Tpid>,
+    pub reorder_hdr: Option<bool>,
+    pub mtu: Option<Option<u64>>,
+    pub mtu_at: Option<At>,
 }
 
 pub(crate) struct NicDraft {
@@ -120,6 +138,9 @@ pub(crate) struct NicDraft {
     pub wake_thresh: Option<Placed<u32>>,
     pub napi_weight: Option<Placed<u32>>,
     pub wire_overhead: Option<Placed<u64>>,
+    pub features: Option<Features>,
+    pub vlan_features: Option<Features>,
+    pub max_tags_offload: Option<u8>,
 }
 
 pub(crate) struct LinkDraft {
@@ -168,6 +189,8 @@ pub(crate) enum LoadDraft {
         pps: Option<Option<u64>>,
         packets: Packets,
     },
+    Netperf(Box<NetperfDraft>),
+    Netserver(Box<NetserverDraft>),
 }
 
 impl Draft {
@@ -189,6 +212,8 @@ impl LoadDraft {
             | LoadDraft::Trafgen { cpus, .. }
             | LoadDraft::Paced { cpus, .. } => cpus.as_deref().unwrap_or(&[]),
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
+            LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
+            LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Forward { .. } => &[],
         }
     }
@@ -201,6 +226,8 @@ impl LoadDraft {
             | LoadDraft::Paced { dev, .. }
             | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
+            LoadDraft::Netperf(n) => n.dev.iter().collect(),
+            LoadDraft::Netserver(n) => n.dev.iter().collect(),
         }
     }
 
@@ -211,7 +238,7 @@ impl LoadDraft {
             | LoadDraft::Trafgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
-            LoadDraft::Train { .. } => &None,
+            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => &None,
         }
     }
 
@@ -222,7 +249,7 @@ impl LoadDraft {
             | LoadDraft::Trafgen { size, .. }
             | LoadDraft::Paced { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
-            LoadDraft::Train { .. } => None,
+            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => None,
         }
     }
 }
@@ -250,7 +277,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         }),
     };
     let links = host::links(loading, obj.get("links"));
-    let parameters = parameters::parameters(loading, obj.get("parameters"));
+    let parameters = netperf::parameters(loading, obj.get("parameters"));
     let expect = obj
         .get("expect")
         .map(|v| expect::read(loading, &v))

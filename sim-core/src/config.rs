@@ -323,6 +323,8 @@ pub struct Netperf {
     pub cpu: u16,
     /// Number of the connection; one [`Netserver`] has the same.
     pub conn: u16,
+    /// MTU of the device.
+    pub mtu: u32,
     /// Bytes of one `send`.
     pub message: u32,
     /// `sk_sndbuf`, in bytes of truesize.
@@ -342,6 +344,8 @@ pub struct Netserver {
     pub cpu: u16,
     /// Number of the connection.
     pub conn: u16,
+    /// MTU of the device.
+    pub mtu: u32,
     /// Largest window it advertises, in bytes.
     pub window: u32,
     /// Bytes of one `recv`.
