@@ -310,7 +310,9 @@ fn total_slots(draft: &Draft, walk: &mut Walk) {
             walk.report(
                 rules::TOO_MUCH_MEMORY,
                 frames.at.clone(),
-                format!("with this load, rings and queues have {total} slots, {FRAME_SLOTS} a frame"),
+                format!(
+                    "with this load, rings and queues have {total} slots, {FRAME_SLOTS} a frame"
+                ),
                 Some(format!("at most {MAX_SLOTS}")),
             );
         }

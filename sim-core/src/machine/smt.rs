@@ -6,9 +6,9 @@
 //! changes what it does, the end of its siblings' work is set anew. Machines without siblings never
 //! come here. Approximated: everything a context owes is work, the few fixed times in it too.
 
+use super::Machine;
 use super::cpu::Wait;
 use super::line::Source;
-use super::Machine;
 use crate::engine::time::{Instant, Span};
 use std::cell::Cell;
 

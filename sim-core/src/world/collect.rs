@@ -178,8 +178,10 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
         .iter()
         .map(|t| t.xmit_lock() as &dyn Inspect)
         .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect));
-    m.locks
-        .extend(others.map(|l| l.stats().read(&host.lock_names[l.stats().number() as usize])));
+    m.locks.extend(others.map(|l| {
+        l.stats()
+            .read(&host.lock_names[l.stats().number() as usize])
+    }));
     for &cpu in &host.cpus {
         m.cpus.push(read_cpu(
             format!("CPU{}", first_cpu + cpu),

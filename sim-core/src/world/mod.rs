@@ -266,7 +266,8 @@ impl World {
         if host.machine.is_busy(cpu) {
             host.machine.raise_irq(cpu, drivers::TICK_VECTOR);
             let next = self.engine.now() + tick_period(host);
-            host.machine.push_device(next, self.events.ticks + u32::from(n));
+            host.machine
+                .push_device(next, self.events.ticks + u32::from(n));
         }
     }
 

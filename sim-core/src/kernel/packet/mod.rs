@@ -165,10 +165,7 @@ impl PacketSock {
             let mutex = memory.lone_word(&format!("{name} pg_vec_lock"), 1);
             let status: Vec<Word> = (0..open.frames)
                 .map(|f| {
-                    memory.lone_word(
-                        &format!("{name} frame {f} tp_status"),
-                        tp_status::AVAILABLE,
-                    )
+                    memory.lone_word(&format!("{name} frame {f} tp_status"), tp_status::AVAILABLE)
                 })
                 .collect();
             Ring {
@@ -279,7 +276,8 @@ async fn tpacket_destruct_skb(cpu: Cpu<'_>, sock: &PacketSock, frame: u32) {
     let _span = cpu.enter(Func::TpacketDestructSkb);
     cpu.spend(Cost::TpacketDestruct);
     let was = sock.pending.get();
-    sock.pending.set(was.checked_sub(1).expect("one a frame on its way"));
+    sock.pending
+        .set(was.checked_sub(1).expect("one a frame on its way"));
     cpu.store(sock.ring().status(frame), tp_status::AVAILABLE)
         .await;
     cpu.smp_wmb().await;

@@ -1,8 +1,6 @@
 //! `tpacket_snd`: sends every frame of the ring that the user asked for.
 
-use super::{
-    Destructor, EAGAIN, PacketSock, TRUESIZE, net_xmit_errno, tp_status,
-};
+use super::{Destructor, EAGAIN, PacketSock, TRUESIZE, net_xmit_errno, tp_status};
 use crate::kernel::skb::{Packet, Skb, line};
 use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::{Order, Rmw};
