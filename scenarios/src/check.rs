@@ -14,6 +14,8 @@ use sim_core::machine::cost::{Arch, MemoryModel};
 pub const MAX_TIME: u64 = 10_000_000_000_000;
 /// Most ring and queue slots of all hosts together.
 pub const MAX_SLOTS: u64 = 1 << 24;
+/// Slots that a frame of a transmit ring counts for: its line, and its share of its pages'.
+const FRAME_SLOTS: u64 = 4;
 /// Most packets of all finite loads together.
 pub const MAX_PACKETS: u64 = 1_000_000_000;
 /// Packet sizes, without frame check sequence.
@@ -241,7 +243,11 @@ fn total_packets(draft: &Draft, walk: &mut Walk) {
         let Some(packets) = load.value.packets() else {
             continue;
         };
-        let threads = load.value.cpus().len().max(1) as u64;
+        let threads = match &load.value {
+            // Its processes share them.
+            LoadDraft::Trafgen { .. } => 1,
+            other => other.cpus().len().max(1) as u64,
+        };
         let before = total;
         total = total.saturating_add(packets.value.unwrap_or(0).saturating_mul(threads));
         if before <= MAX_PACKETS && total > MAX_PACKETS {
@@ -285,6 +291,28 @@ fn total_slots(draft: &Draft, walk: &mut Walk) {
                 rules::TOO_MUCH_MEMORY,
                 qdisc.at.clone(),
                 message,
+                Some(format!("at most {MAX_SLOTS}")),
+            );
+        }
+    }
+    for load in draft.hosts.iter().flat_map(|h| &h.workloads) {
+        let LoadDraft::Trafgen {
+            frames: Some(frames),
+            ..
+        } = &load.value
+        else {
+            continue;
+        };
+        let before = total;
+        let rings = u64::from(frames.value).saturating_mul(load.value.cpus().len() as u64);
+        total = total.saturating_add(rings.saturating_mul(FRAME_SLOTS));
+        if before <= MAX_SLOTS && total > MAX_SLOTS {
+            walk.report(
+                rules::TOO_MUCH_MEMORY,
+                frames.at.clone(),
+                format!(
+                    "with this load, rings and queues have {total} slots, {FRAME_SLOTS} a frame"
+                ),
                 Some(format!("at most {MAX_SLOTS}")),
             );
         }

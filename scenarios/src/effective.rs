@@ -17,6 +17,7 @@ use crate::walk::Placed;
 use sim_core::config::{Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
 use sim_core::frame::Tpid;
 use sim_core::kernel::features::Features;
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
@@ -195,6 +196,8 @@ impl Printer {
                 self.computed(field)
             }
         };
+        let direct = kernel.direct.map_or("", Direct::name);
+        let direct = given(kernel.direct_given, format!("direct: {direct}"));
         let vlan = kernel.vlan_features.map_or("", |v| v.name());
         let vlan = given(kernel.vlan_features_given, format!("vlan_features: {vlan}"));
         let validate = on(kernel.validate_in_lock.unwrap_or_default());
@@ -212,9 +215,10 @@ impl Printer {
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
+            on(kernel.ticks.unwrap_or_default()),
             kernel.hz.unwrap_or_default(),
             on(kernel.bql_mb.unwrap_or_default()),
             on(kernel.stop_recheck.unwrap_or_default()),
@@ -451,6 +455,17 @@ fn load_text(load: &LoadDraft) -> String {
             number(clone_skb),
             number(burst),
             priority.unwrap_or_default()
+        ),
+        LoadDraft::Trafgen {
+            dev,
+            frames,
+            qdisc_path,
+            ..
+        } => format!(
+            "Trafgen(dev: {:?}, cpus: {cpus}, packets: {packets}, size: {size:?}, frames: {}, qdisc_path: {})",
+            text(dev),
+            number(frames),
+            on(qdisc_path.unwrap_or_default())
         ),
         LoadDraft::Paced { dev, every, .. } => format!(
             "Paced(dev: {:?}, cpus: {cpus}, every: {:?}, size: {size:?}, packets: {packets})",

@@ -17,6 +17,7 @@ use sim_core::config::{
 use sim_core::frame::Tpid;
 use sim_core::kernel::cost::Cost;
 use sim_core::kernel::features::{Features, VlanFeatures};
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
 use sim_core::machine::layout::LayoutSet;
@@ -83,7 +84,11 @@ pub(crate) struct MachineDraft {
 pub(crate) struct KernelDraft {
     pub base: Option<Placed<String>>,
     pub lockless: Option<Lockless>,
+    pub version: Option<(u32, u32)>,
     pub lockless_given: bool,
+    pub direct: Option<Direct>,
+    pub direct_given: bool,
+    pub ticks: Option<bool>,
     pub set3_retry: Option<Set3Retry>,
     pub dev_weight: Option<u32>,
     pub tas_bit_early_return: Option<Placed<bool>>,
@@ -163,6 +168,14 @@ pub(crate) enum LoadDraft {
         size: Option<Placed<u64>>,
         priority: Option<u32>,
     },
+    Trafgen {
+        dev: Option<Placed<String>>,
+        cpus: Option<Vec<Placed<u64>>>,
+        packets: Packets,
+        size: Option<Placed<u64>>,
+        frames: Option<Placed<u32>>,
+        qdisc_path: Option<bool>,
+    },
     Paced {
         dev: Option<Placed<String>>,
         cpus: Option<Vec<Placed<u64>>>,
@@ -209,9 +222,9 @@ impl LoadDraft {
     /// The CPUs it names.
     pub fn cpus(&self) -> &[Placed<u64>] {
         match self {
-            LoadDraft::Pktgen { cpus, .. } | LoadDraft::Paced { cpus, .. } => {
-                cpus.as_deref().unwrap_or(&[])
-            }
+            LoadDraft::Pktgen { cpus, .. }
+            | LoadDraft::Trafgen { cpus, .. }
+            | LoadDraft::Paced { cpus, .. } => cpus.as_deref().unwrap_or(&[]),
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
@@ -223,6 +236,7 @@ impl LoadDraft {
     pub fn devices(&self) -> Vec<&Placed<String>> {
         match self {
             LoadDraft::Pktgen { dev, .. }
+            | LoadDraft::Trafgen { dev, .. }
             | LoadDraft::Paced { dev, .. }
             | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
@@ -238,6 +252,7 @@ impl LoadDraft {
     pub fn packets(&self) -> &Packets {
         match self {
             LoadDraft::Pktgen { packets, .. }
+            | LoadDraft::Trafgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::XdpRedirect { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
@@ -249,6 +264,7 @@ impl LoadDraft {
     pub fn size(&self) -> Option<&Placed<u64>> {
         match self {
             LoadDraft::Pktgen { size, .. }
+            | LoadDraft::Trafgen { size, .. }
             | LoadDraft::Paced { size, .. }
             | LoadDraft::XdpRedirect { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),

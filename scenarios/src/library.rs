@@ -8,6 +8,8 @@ macro_rules! library {
 
 library! {
     "false-sharing",
+    "lltx-direct",
+    "lltx-siblings",
     "lockless-forward",
     "lockless-qdisc",
     "lockless-stuck",

@@ -16,6 +16,10 @@ const MACHINES: &[(&str, &str)] = &[
     ("k8-4cpu", include_str!("../machines/k8-4cpu.ron")),
     ("kunpeng-920", include_str!("../machines/kunpeng-920.ron")),
     ("oracle", include_str!("../machines/oracle.ron")),
+    (
+        "sandybridge-2c4t",
+        include_str!("../machines/sandybridge-2c4t.ron"),
+    ),
     ("x86-skylake", include_str!("../machines/x86-skylake.ron")),
 ];
 

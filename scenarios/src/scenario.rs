@@ -5,7 +5,8 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
 use crate::walk::Placed;
 use sim_core::config::{
-    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Vlan, Workload,
+    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Trafgen, Vlan,
+    Workload,
 };
 use sim_core::frame::Tag;
 use std::sync::Arc;
@@ -154,6 +155,9 @@ fn host(all: &[HostDraft], host: &HostDraft) -> Option<Host> {
             set3_retry: host.kernel.set3_retry?,
             dev_weight: host.kernel.dev_weight?,
             tas_bit_early_return: host.kernel.tas_bit_early_return.as_ref()?.value,
+            version: host.kernel.version?,
+            direct: host.kernel.direct?,
+            ticks: host.kernel.ticks?,
             hz: host.kernel.hz?,
             bql_mb: host.kernel.bql_mb?,
             stop_recheck: host.kernel.stop_recheck?,
@@ -338,6 +342,19 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
             burst: burst.as_ref()?.value,
             size,
             priority: (*priority)?,
+        }),
+        LoadDraft::Trafgen {
+            dev,
+            frames,
+            qdisc_path,
+            ..
+        } => Workload::Trafgen(Trafgen {
+            dev: index(dev)?,
+            cpus,
+            packets,
+            size,
+            frames: frames.as_ref()?.value,
+            qdisc_path: (*qdisc_path)?,
         }),
         LoadDraft::Paced { dev, every, .. } => Workload::Paced {
             dev: index(dev)?,

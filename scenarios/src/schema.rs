@@ -77,11 +77,13 @@ structs! {
         memory: "tso, weak, sc" Computed("the profile's"), "Memory model; sc is for exploration.";
     }
     KERNEL "Kernel" "Kernel version and patches." {
-        base: "version such as \"v5.11\"" Ron("\"v5.11\""), "Picks the defaults of the other fields, nothing else.";
+        base: "version such as \"v5.11\"" Ron("\"v5.11\""), "Picks the defaults of the other fields, and what has no field: ticket locks before v4.2, references to compound pages before v4.5, and instruction counts where a version's are known.";
         lockless: "variant" Computed("what `base` shipped"), "How a lockless qdisc decides who drains it.";
         set3_retry: "\"3a\", \"3b\"" Ron("\"3a\""), "`lockless: set3` only: the reading of its unpublished retry patch. 3a reads the bit first; 3b does not try again and reopens a race.";
         dev_weight: "1 to 65535" Ron("64"), "Packets one run of a qdisc may send (`/proc/sys/net/core/dev_weight`).";
         tas_bit_early_return: "on, off" Computed("on for arm64 up to v5.19, but off with `lockless: v5`"), "arm64: test_and_set_bit on a bit that is set already is a plain load.";
+        direct: "v3_14, lltx_patch, lltx_dropcount, lltx_drv_stopped, v6_9" Computed("what `base` shipped"), "How `packet_direct_xmit` (packet sockets past the qdisc) handles the transmit lock: always takes it; leaves LLTX devices alone (the thread's patch); counts drops; ignores BQL's stop bit; v6.9.";
+        ticks: "on, off" Ron("off"), "CPUs that run something take a timer interrupt `hz` times a second.";
         hz: "100, 250, 300, 1000" Ron("250"), "Timer ticks a second (`CONFIG_HZ`).";
         bql_mb: "on, off" Ron("on"), "The barriers of BQL between the stop bit and the second look.";
         stop_recheck: "on, off" Ron("on"), "The second look of drivers after they stopped a queue, with its barriers.";
@@ -105,7 +107,7 @@ structs! {
         kernel: "Kernel" Computed("the scenario's"), "Overrides single fields.";
         layouts: "map of struct name to Layout" Computed("the scenario's"), "Overrides single structs.";
         devices: "list of Device" Ron("[]"), "Network devices.";
-        workloads: "list of Pktgen, Paced, Train, XdpRedirect, Forward, Netperf, Netserver" Ron("[]"), "Loads.";
+        workloads: "list of Pktgen, Trafgen, Paced, Train, XdpRedirect, Forward, Netperf, Netserver" Ron("[]"), "Loads.";
     }
     LINK "Link" "A cable between two NICs, full duplex." {
         a: "\"host:device\"" Required, "One end.";
@@ -203,6 +205,14 @@ structs! {
         burst: "1 to 65535" Ron("1"), "Packets under one transmit lock; StartXmit only.";
         size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
         priority: "0 to 15" Ron("0"), "`skb_priority`, which picks the band of pfifo_fast.";
+    }
+    TRAFGEN "Trafgen" "netsniff-ng's trafgen: a process a CPU that sends through a packet socket, by default past the qdisc." {
+        dev: "device name" Required, "Device to send from.";
+        cpus: "list of CPUs, count, or range" Required, "One process on each, pinned; `4` is the CPUs 0 to 3.";
+        packets: "count or None" Ron("None"), "`-n`: packets of all processes together; None is endless.";
+        size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
+        frames: "0 to 4096" Ron("256"), "Frames of each process's TX_RING, 2 KB each; 0 is a socket without a ring.";
+        qdisc_path: "on, off" Ron("off"), "`-q`: through the qdisc.";
     }
     PACED "Paced" "A sender that sends one packet at a time at a fixed interval." {
         dev: "device name" Required, "Device to send from.";

@@ -76,6 +76,12 @@ pub struct Kernel {
     pub dev_weight: u32,
     /// arm64 up to v5.19: `test_and_set_bit` on a bit that is set already is a plain load.
     pub tas_bit_early_return: bool,
+    /// Major and minor version, where the kernel itself differs: locks, pages, instruction counts.
+    pub version: (u32, u32),
+    /// How `packet_direct_xmit` handles the transmit lock.
+    pub direct: crate::kernel::packet::Direct,
+    /// CPUs that run something take timer interrupts.
+    pub ticks: bool,
     /// HZ: timer ticks a second.
     pub hz: u32,
     /// The barriers between the stop bit and the second look in BQL.
@@ -108,6 +114,9 @@ impl Default for Kernel {
             set3_retry: Set3Retry::ReadFirst,
             dev_weight: 64,
             tas_bit_early_return: false,
+            version: (5, 11),
+            direct: crate::kernel::packet::Direct::V6_9,
+            ticks: false,
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
@@ -311,6 +320,8 @@ pub enum Qdisc {
 pub enum Workload {
     /// The kernel's packet generator, one thread on each of `cpus`.
     Pktgen(Pktgen),
+    /// netsniff-ng's trafgen, one process on each of `cpus`.
+    Trafgen(Trafgen),
     /// A sender that sends one packet every `every` on each of `cpus`.
     Paced {
         /// Index of the device.
@@ -439,6 +450,32 @@ pub struct Pktgen {
     pub size: u32,
     /// `skb_priority`.
     pub priority: u32,
+}
+
+/// Settings of trafgen.
+#[derive(Clone, Debug)]
+pub struct Trafgen {
+    /// Index of the device.
+    pub dev: usize,
+    /// One process a CPU, pinned to it.
+    pub cpus: Vec<u16>,
+    /// `-n`: packets of all processes together, or endless.
+    pub packets: Option<u64>,
+    /// Packet length in bytes, without FCS.
+    pub size: u32,
+    /// Frames of each process's TX_RING; 0 is a socket without a ring.
+    pub frames: u32,
+    /// `-q`: through the qdisc, instead of past it.
+    pub qdisc_path: bool,
+}
+
+impl Trafgen {
+    /// What process `n` has to send.
+    pub fn share(&self, n: usize) -> Option<u64> {
+        let processes = self.cpus.len() as u64;
+        let extra = |all: u64| u64::from((n as u64) < all % processes);
+        self.packets.map(|all| all / processes + extra(all))
+    }
 }
 
 /// pktgen's `xmit_mode`.

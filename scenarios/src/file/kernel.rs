@@ -10,6 +10,7 @@ use crate::walk::{Placed, Value, Walk};
 use sim_core::config::{ClockSource, Redirect, Set3Retry};
 use sim_core::kernel::cost::Cost;
 use sim_core::kernel::features::VlanFeatures;
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::{Builtin, Lockless};
 use sim_core::machine::cost::Arch;
 
@@ -28,6 +29,15 @@ pub(super) fn read(
         Some(value) => lockless(loading, &value),
         None => version.map(|v| Lockless::Builtin(shipped(v))),
     };
+    let direct_given = obj.given("direct").is_some();
+    let direct = match obj.given("direct") {
+        Some(value) => {
+            let all: Vec<(&str, Direct)> = Direct::ALL.iter().map(|&d| (d.name(), d)).collect();
+            loading.walk.word(&value, false, &all).map(|d| d.value)
+        }
+        None => version.map(Direct::shipped),
+    };
+    let ticks = obj.get("ticks").and_then(|v| loading.walk.switch(&v));
     let retries = [("3a", Set3Retry::ReadFirst), ("3b", Set3Retry::NoRetry)];
     let set3_retry = obj
         .get("set3_retry")
@@ -107,7 +117,11 @@ pub(super) fn read(
     Some(KernelDraft {
         base,
         lockless,
+        version,
         lockless_given,
+        direct,
+        direct_given,
+        ticks: ticks.map(|on| on.value),
         set3_retry: set3_retry.map(|r| r.value),
         dev_weight: dev_weight.map(|w| w.value),
         tas_bit_early_return: tas,

@@ -11,12 +11,15 @@ use sim_core::config::{TrainPacket, XmitMode};
 
 /// Most packets of a train.
 const MAX_TRAIN: usize = 100_000;
+/// Most frames of a transmit ring.
+const MAX_FRAMES: u32 = 4096;
 /// Most senders of all loads together.
 const MAX_SENDERS: usize = 4096;
 
 pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
     let specs = [
         &schema::PKTGEN,
+        &schema::TRAFGEN,
         &schema::PACED,
         &schema::TRAIN,
         &schema::XDP_REDIRECT,
@@ -29,6 +32,7 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         .choice(&value.node, &value.path, "a load", &specs)?;
     let load = match obj.spec.name {
         "Pktgen" => pktgen(loading, &obj),
+        "Trafgen" => trafgen(loading, &obj),
         "Paced" => paced(loading, &obj),
         "Train" => train(loading, &obj),
         "XdpRedirect" => xdp_redirect(loading, &obj),
@@ -63,6 +67,22 @@ fn pktgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
             .get("priority")
             .and_then(|v| loading.walk.count32(&v, 0, 15))
             .map(|p| p.value),
+    }
+}
+
+fn trafgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    LoadDraft::Trafgen {
+        dev: text(loading, obj, "dev"),
+        cpus: cpus(loading, obj),
+        packets: packets(loading, obj),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        frames: obj
+            .get("frames")
+            .and_then(|v| loading.walk.count32(&v, 0, MAX_FRAMES)),
+        qdisc_path: obj
+            .get("qdisc_path")
+            .and_then(|v| loading.walk.switch(&v))
+            .map(|on| on.value),
     }
 }
 

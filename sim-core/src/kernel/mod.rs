@@ -18,6 +18,7 @@ pub mod lro;
 pub mod napi;
 pub mod netdev;
 pub mod offload;
+pub mod packet;
 pub mod sched;
 pub mod skb;
 pub mod slab;
@@ -42,6 +43,7 @@ use cost::CostTable;
 use locking::McsNodes;
 use napi::Napi;
 use netdev::{Driver, NetDevice, TxQueue};
+use packet::PacketSock;
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
@@ -109,6 +111,7 @@ pub struct Kernel {
     pub(crate) devs: Vec<NetDevice>,
     pub(crate) txqs: Vec<TxQueue>,
     pub(crate) qdiscs: Vec<Qdisc>,
+    pub(crate) packet_socks: Vec<PacketSock>,
     pub(crate) napis: Vec<Napi>,
     pub(crate) clock: Option<Clock>,
     /// XDP.

@@ -4,7 +4,7 @@
 //! (`_xmit_lock`, owner, `trans_start`, `state`, dql) lie on different lines.
 
 use super::dql::{self, Bql};
-use super::locking::QSpinLock;
+use super::locking::SpinLock;
 use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
@@ -71,7 +71,7 @@ pub struct TxQueue {
     lltx: bool,
     /// `qdisc` pointer, read-mostly.
     pub(crate) qdisc_word: Word,
-    lock: QSpinLock,
+    lock: SpinLock,
     owner: Word,
     trans_start: Word,
     state: Word,
@@ -88,6 +88,7 @@ impl TxQueue {
         at: (usize, u32),
         lltx: bool,
         bql: Option<dql::Limits>,
+        version: (u32, u32),
         locks: &mut Vec<String>,
     ) -> TxQueue {
         let placed = memory.object(
@@ -103,7 +104,7 @@ impl TxQueue {
             qdisc: None,
             lltx,
             qdisc_word: field("qdisc"),
-            lock: QSpinLock::new(field("_xmit_lock"), locks.len() as u32 - 1),
+            lock: SpinLock::new(version, field("_xmit_lock"), locks.len() as u32 - 1),
             owner: field("xmit_lock_owner"),
             trans_start: field("trans_start"),
             state: field("state"),
@@ -113,30 +114,45 @@ impl TxQueue {
     }
 
     /// Its lock.
-    pub fn xmit_lock(&self) -> &QSpinLock {
+    pub fn xmit_lock(&self) -> &SpinLock {
         &self.lock
+    }
+
+    /// `__netif_tx_lock`: whatever the device says of itself.
+    pub(crate) async fn tx_lock(&self, cpu: Cpu<'_>) {
+        cpu.spend(Cost::HardTxLock);
+        self.lock.lock(cpu).await;
+        cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+    }
+
+    /// `__netif_tx_unlock`.
+    pub(crate) async fn tx_unlock(&self, cpu: Cpu<'_>) {
+        cpu.store(self.owner, 0).await;
+        self.lock.unlock(cpu).await;
     }
 
     /// `HARD_TX_LOCK`: nothing on an LLTX device.
     pub(crate) async fn hard_tx_lock(&self, cpu: Cpu<'_>) {
         if !self.lltx {
-            cpu.spend(Cost::HardTxLock);
-            self.lock.lock(cpu).await;
-            cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+            self.tx_lock(cpu).await;
         }
     }
 
     /// `HARD_TX_UNLOCK`.
     pub(crate) async fn hard_tx_unlock(&self, cpu: Cpu<'_>) {
         if !self.lltx {
-            cpu.store(self.owner, 0).await;
-            self.lock.unlock(cpu).await;
+            self.tx_unlock(cpu).await;
         }
     }
 
     /// `netif_xmit_frozen_or_stopped`.
     pub(crate) async fn frozen_or_stopped(&self, cpu: Cpu<'_>) -> bool {
         cpu.load(self.state).await != 0
+    }
+
+    /// `netif_xmit_frozen_or_drv_stopped`: BQL's bit does not count.
+    pub(crate) async fn frozen_or_drv_stopped(&self, cpu: Cpu<'_>) -> bool {
+        cpu.load(self.state).await & (txq_state::DRV_XOFF | txq_state::FROZEN) != 0
     }
 
     /// `netif_xmit_stopped`: FROZEN does not count.

@@ -19,6 +19,7 @@ use crate::kernel::lro::Lro;
 use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
 use crate::kernel::offload::{Offload, offloads};
+use crate::kernel::packet::{Open, PacketSock};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::fq_codel::{self, FqCodel};
 use crate::kernel::sched::pfifo::Pfifo;
@@ -54,6 +55,11 @@ pub(super) enum Body {
     Pktgen {
         workload: usize,
         flow: u32,
+    },
+    Trafgen {
+        workload: usize,
+        sock: u32,
+        packets: Option<u64>,
     },
     Paced(Paced),
     Train {
@@ -97,6 +103,8 @@ pub(super) struct Events {
     pub devices: u32,
     pub stop: u32,
     pub warmup: u32,
+    /// The tick of each CPU.
+    pub ticks: u32,
 }
 
 /// Everything of one run.
@@ -123,6 +131,8 @@ struct Plan {
     flows: Vec<(String, u16)>,
     flow_of: Vec<u32>,
     tasks: Vec<String>,
+    /// Packet sockets, with their names.
+    sockets: Vec<(String, Open)>,
     probe: Option<u32>,
 }
 
@@ -152,6 +162,7 @@ impl World {
             devices: 2 * contexts,
             stop: 2 * contexts + devices,
             warmup: 2 * contexts + devices + 1,
+            ticks: 2 * contexts + devices + 2,
         };
         let shared = Shared {
             engine: Rc::new(Engine::new(
@@ -282,11 +293,13 @@ impl Plan {
             flows: Vec::new(),
             flow_of: Vec::new(),
             tasks: std::mem::take(tasks),
+            sockets: Vec::new(),
             probe: None,
         };
         for w in &host.workloads {
             match w {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
+                Workload::Trafgen(t) => plan.cpus.extend(&t.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
                 Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
@@ -326,6 +339,29 @@ impl Plan {
                                 flow,
                             },
                         );
+                    }
+                }
+                Workload::Trafgen(t) => {
+                    for (n, &cpu) in t.cpus.iter().enumerate() {
+                        let flow = plan.flow(&host.devices[t.dev].name, cpu);
+                        let sock = plan.sockets.len() as u32;
+                        let name = format!("{}@{cpu}", host.devices[t.dev].name);
+                        plan.sockets.push((
+                            name,
+                            Open {
+                                dev: t.dev,
+                                flow,
+                                number: sock,
+                                bypass: !t.qdisc_path,
+                                frames: t.frames,
+                            },
+                        ));
+                        let body = Body::Trafgen {
+                            workload: index,
+                            sock,
+                            packets: t.share(n),
+                        };
+                        plan.add(cpu, Level::Task, format!("trafgen/{cpu}"), body);
                     }
                 }
                 &Workload::Paced {
@@ -384,6 +420,7 @@ impl Plan {
     fn add_probe(&mut self, host: &config::Host) {
         let dev = host.workloads.first().and_then(|w| match w {
             Workload::Pktgen(p) => Some(p.dev),
+            Workload::Trafgen(t) => Some(t.dev),
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
             // The next segment is the probe.
@@ -445,6 +482,7 @@ impl Plan {
         let queued: u64 = host.devices.iter().map(queue_room).sum();
         let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
+            Workload::Trafgen(t) => Some(sum + t.packets?),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
@@ -683,7 +721,7 @@ impl HostBuilder<'_> {
         let mut kernel = Kernel {
             config: host.kernel.clone(),
             skbs,
-            costs: CostTable::new(&host.kernel.costs),
+            costs: CostTable::new(host.kernel.version, &host.kernel.costs),
             softnets: (0..cpus).map(|_| Softnet::default()).collect(),
             mcs: (0..cpus as u16)
                 .map(|c| McsNodes::place(memory, c))
@@ -691,6 +729,7 @@ impl HostBuilder<'_> {
             devs: Vec::new(),
             txqs: Vec::new(),
             qdiscs: Vec::new(),
+            packet_socks: Vec::new(),
             flows: plan
                 .flows
                 .iter()
@@ -712,6 +751,11 @@ impl HostBuilder<'_> {
         let offloads = offloads(host);
         for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
             self.device(&mut kernel, (index, offload), device, memory, locks);
+        }
+        for (name, open) in &plan.sockets {
+            kernel
+                .packet_socks
+                .push(PacketSock::place(memory, name, *open));
         }
         self.rx_loads(&mut kernel, plan);
         for (workload, w) in host.workloads.iter().enumerate() {
@@ -744,6 +788,7 @@ impl HostBuilder<'_> {
                 at,
                 matches!(d.kind, DeviceKind::Dummy | DeviceKind::Vlan(_)),
                 bql_limits(d, self.host.kernel.hz),
+                self.host.kernel.version,
                 locks,
             );
             if d.qdisc != config::Qdisc::Noqueue {
@@ -871,6 +916,7 @@ impl HostBuilder<'_> {
         for w in &self.host.workloads {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
+                Workload::Trafgen(t) => flow += t.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
                 Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
                 &Workload::XdpRedirect {

@@ -3,6 +3,7 @@
 use super::build::{Host, World};
 use crate::engine::StopReason;
 use crate::kernel::Func;
+use crate::kernel::locking::Inspect;
 use crate::kernel::sched::qdisc::{Qdisc, state};
 use crate::trace::Level;
 use crate::violation::{Law, Violation};
@@ -120,11 +121,12 @@ impl World {
             .qdiscs
             .iter()
             .flat_map(|q| q.locks())
-            .chain(k.txqs.iter().map(|t| t.xmit_lock()))
-            .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()))
-            .chain(k.socks.iter().map(|s| s.slock()));
+            .map(|l| l as &dyn Inspect)
+            .chain(k.txqs.iter().map(|t| t.xmit_lock() as &dyn Inspect))
+            .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect))
+            .chain(k.socks.iter().map(|s| s.slock() as &dyn Inspect));
         for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
-            let owner = lock.stats.owner();
+            let owner = lock.stats().owner();
             let what = format!(
                 "a lock is held by {owner:?} although nothing runs ({:?})",
                 lock.word()
@@ -153,6 +155,10 @@ impl World {
                 k.skbs.in_use()
             );
             found.push(self.violation(Law::PacketLost, what));
+        }
+        if known == k.held.get() as usize {
+            let leaks = k.packet_socks.iter().filter_map(|s| s.leaks(host.cpu(0)));
+            found.extend(leaks.map(|what| self.violation(Law::CounterMismatch, what)));
         }
     }
 
