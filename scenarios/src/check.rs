@@ -8,6 +8,7 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft};
 use crate::rules;
 use crate::walk::{Placed, Walk};
 use sim_core::config::{NicDriver, Qdisc, Stop, XmitMode};
+use sim_core::kernel::drivers::MAX_VECTORS;
 use sim_core::machine::cost::{Arch, MemoryModel};
 
 /// Longest simulated time: 10 s.
@@ -44,6 +45,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     cpus_once,
     devices_exist,
     frames_need_nic,
+    queues_have_vectors,
     two_devices,
     queue_xmit,
     packet_sizes,
@@ -533,6 +535,28 @@ fn thresholds(host: &HostDraft, walk: &mut Walk) {
                     Some(format!("at most {ring}")),
                 );
             }
+        }
+    }
+}
+
+/// A queue has a vector, and the other way round.
+fn queues_have_vectors(host: &HostDraft, walk: &mut Walk) {
+    for device in &host.devices {
+        let (Some(KindDraft::Nic(nic)), Some(txqs)) = (&device.kind, &device.txqs) else {
+            continue;
+        };
+        let (NicDriver::Ixgbe, Some(cpus)) = (nic.driver, &nic.irq_cpus) else {
+            continue;
+        };
+        if cpus.len() as u64 > MAX_VECTORS as u64 {
+            let at = cpus[MAX_VECTORS].at.clone();
+            let message = format!("{} vectors", cpus.len());
+            let help = Some(format!("at most {MAX_VECTORS}"));
+            walk.report(rules::QUEUE_VECTORS, at, message, help);
+        } else if !cpus.is_empty() && txqs.value as usize != cpus.len() {
+            let message = format!("{} transmit queues, but {} vectors", txqs.value, cpus.len());
+            let help = Some(format!("`txqs: {}`, or as many CPUs in `irq_cpus`", cpus.len()));
+            walk.report(rules::QUEUE_VECTORS, txqs.at.clone(), message, help);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The built-in machine profiles, by name.
-const MACHINES: [(&str, &str); 6] = [
+const MACHINES: [(&str, &str); 7] = [
     ("k8-2cpu", include_str!("../machines/k8-2cpu.ron")),
     ("k8-4cpu", include_str!("../machines/k8-4cpu.ron")),
     ("kunpeng-920", include_str!("../machines/kunpeng-920.ron")),
@@ -15,6 +15,10 @@ const MACHINES: [(&str, &str); 6] = [
     (
         "sandybridge-2c4t",
         include_str!("../machines/sandybridge-2c4t.ron"),
+    ),
+    (
+        "sandybridge-ep",
+        include_str!("../machines/sandybridge-ep.ron"),
     ),
     ("x86-skylake", include_str!("../machines/x86-skylake.ron")),
 ];

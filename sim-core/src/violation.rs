@@ -19,11 +19,13 @@ pub enum Law {
     LockHeld,
     /// A device was handed an offload that it cannot do for this frame.
     BadOffload,
+    /// The device was not told of a descriptor, and nobody is due to tell it.
+    DoorbellMissing,
 }
 
 impl Law {
     /// Every law, in the order of its definition.
-    pub const ALL: [Law; 7] = [
+    pub const ALL: [Law; 8] = [
         Law::PacketStuck,
         Law::PacketLost,
         Law::Reordered,
@@ -31,6 +33,7 @@ impl Law {
         Law::CounterMismatch,
         Law::LockHeld,
         Law::BadOffload,
+        Law::DoorbellMissing,
     ];
 
     /// The name used in scenarios (`expect: (violations: Require([PacketStuck]))`).
@@ -43,6 +46,7 @@ impl Law {
             Law::CounterMismatch => "CounterMismatch",
             Law::LockHeld => "LockHeld",
             Law::BadOffload => "BadOffload",
+            Law::DoorbellMissing => "DoorbellMissing",
         }
     }
 }

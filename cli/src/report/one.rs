@@ -113,6 +113,7 @@ fn device(device: &Device) -> String {
         DeviceKind::Vlan(_) => "vlan",
         DeviceKind::Nic(ref nic) => match nic.driver {
             NicDriver::Myri10ge => "myri10ge",
+            NicDriver::Ixgbe => "ixgbe",
             NicDriver::Plain => "nic",
         },
     };

@@ -344,6 +344,7 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
             &schema::DUMMY,
             &schema::NIC,
             &schema::MYRI10GE,
+            &schema::IXGBE,
             &schema::VLAN,
         ],
     )?;

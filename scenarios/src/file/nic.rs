@@ -3,11 +3,12 @@
 use super::{NicDraft, VlanDraft};
 use crate::loader::Loading;
 use crate::rules;
-use crate::schema;
+use crate::schema::{self, StructSpec};
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
 use sim_core::config::{Moderation, NicDriver};
 use sim_core::frame::Tpid;
+use sim_core::kernel::drivers::ixgbe;
 use sim_core::kernel::features::Features;
 
 /// Least MTU: what every IPv4 host takes (RFC 791).
@@ -20,8 +21,17 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
         obj.get(name)
             .and_then(|v| loading.walk.count32(&v, low, high))
     };
+    let driver = match obj.spec.name {
+        "Myri10ge" => NicDriver::Myri10ge,
+        "Ixgbe" => NicDriver::Ixgbe,
+        _ => NicDriver::Plain,
+    };
     // A ring of size 0 has a rule of its own.
-    let (tx_ring, rx_ring) = (count("tx_ring", 0, MAX_RING), count("rx_ring", 0, MAX_RING));
+    let (least, most) = match driver {
+        NicDriver::Ixgbe => (ixgbe::MIN_RING, ixgbe::MAX_RING),
+        _ => (0, MAX_RING),
+    };
+    let (tx_ring, rx_ring) = (count("tx_ring", least, most), count("rx_ring", least, most));
     let stop_thresh = count("stop_thresh", 1, MAX_RING);
     let wake_thresh = count("wake_thresh", 1, MAX_RING);
     let napi_weight = count("napi_weight", 1, 65_535);
@@ -40,13 +50,17 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
             }
             !zero
         });
-    let irq_cpu = obj
-        .get("irq_cpu")
-        .and_then(|v| loading.walk.count(&v, 0, 65_535));
+    let irq_cpus = if driver == NicDriver::Ixgbe {
+        obj.get("irq_cpus")
+            .and_then(|v| super::load::cpu_list(loading, v, "a NIC"))
+    } else {
+        obj.get("irq_cpu")
+            .and_then(|v| loading.walk.count(&v, 0, 65_535))
+            .map(|cpu| vec![cpu])
+    };
     let wire_overhead = obj
         .get("wire_overhead")
         .and_then(|v| loading.walk.quantity(&v, Quantity::Size));
-    let myri10ge = obj.spec.name == "Myri10ge";
     let offloads = obj.get("offloads");
     let features = offloads.and_then(|v| features(loading, &v));
     let vlan_features = match obj.given("vlan_offloads") {
@@ -56,24 +70,30 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
     let max_tags = obj.get("max_tags_offload");
     let max_tags = max_tags.and_then(|v| loading.walk.count32(&v, 0, 4));
     NicDraft {
-        driver: if myri10ge {
-            NicDriver::Myri10ge
-        } else {
-            NicDriver::Plain
-        },
+        driver,
         tx_ring,
         rx_ring,
         rate: rate.map(|r| r.value),
-        irq_cpus: irq_cpu.map(|cpu| vec![cpu]),
-        moderation: obj.get("moderation").and_then(|v| moderation(loading, &v)),
+        irq_cpus,
+        moderation: obj
+            .get("moderation")
+            .and_then(|v| moderation(loading, &v, driver)),
         // myri10ge has rules of its own for stopping and waking.
-        bql: if myri10ge {
+        bql: if driver == NicDriver::Myri10ge {
             Some(None)
         } else {
             obj.get("bql").and_then(|v| bql(loading, v))
         },
-        stop_thresh: if myri10ge { one(obj) } else { stop_thresh },
-        wake_thresh: if myri10ge { one(obj) } else { wake_thresh },
+        stop_thresh: match driver {
+            NicDriver::Plain => stop_thresh,
+            NicDriver::Myri10ge => fixed(obj, 1),
+            NicDriver::Ixgbe => fixed(obj, ixgbe::DESC_NEEDED),
+        },
+        wake_thresh: match driver {
+            NicDriver::Plain => wake_thresh,
+            NicDriver::Myri10ge => fixed(obj, 1),
+            NicDriver::Ixgbe => fixed(obj, ixgbe::TX_WAKE_THRESHOLD),
+        },
         napi_weight,
         wire_overhead,
         features,
@@ -82,9 +102,10 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
     }
 }
 
-fn one(obj: &Obj<'_>) -> Option<Placed<u32>> {
+/// A threshold of the driver's own.
+fn fixed(obj: &Obj<'_>, value: u32) -> Option<Placed<u32>> {
     Some(Placed {
-        value: 1,
+        value,
         at: obj.at.clone(),
     })
 }
@@ -140,11 +161,21 @@ pub(super) fn vlan(loading: &mut Loading<'_>, obj: &Obj<'_>) -> VlanDraft {
     }
 }
 
-fn moderation(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Moderation> {
-    let specs = [&schema::THROTTLE, &schema::DELAY];
+fn moderation(
+    loading: &mut Loading<'_>,
+    value: &Value<'_>,
+    driver: NicDriver,
+) -> Option<Moderation> {
+    let specs: [&StructSpec; 2] = match driver {
+        NicDriver::Ixgbe => [&schema::ADAPTIVE, &schema::THROTTLE],
+        NicDriver::Plain | NicDriver::Myri10ge => [&schema::THROTTLE, &schema::DELAY],
+    };
     let obj = loading
         .walk
         .choice(&value.node, &value.path, "a moderation", &specs)?;
+    if obj.spec.name == "Adaptive" {
+        return Some(Moderation::Adaptive);
+    }
     let mut time = |name| -> Option<Placed<u64>> {
         obj.get(name)
             .and_then(|v| loading.walk.quantity(&v, Quantity::Time))

@@ -64,6 +64,8 @@ pub struct TxQueue {
     pub dev: usize,
     /// Number in the trace.
     pub number: u32,
+    /// Number within its device.
+    pub index: u32,
     /// Index of its qdisc, if it has one.
     pub qdisc: Option<usize>,
     lltx: bool,
@@ -98,6 +100,7 @@ impl TxQueue {
         TxQueue {
             dev: at.0,
             number: at.1,
+            index: 0,
             qdisc: None,
             lltx,
             qdisc_word: field("qdisc"),
@@ -162,6 +165,21 @@ impl TxQueue {
         if cpu.load(self.owner).await != 0 {
             cpu.store(self.trans_start, cpu.jiffies()).await;
         }
+    }
+
+    /// `trans_start`, in jiffies.
+    pub(crate) async fn last_start(&self, cpu: Cpu<'_>) -> u64 {
+        cpu.load(self.trans_start).await
+    }
+
+    /// Sets or clears FROZEN.
+    pub(crate) async fn set_frozen(&self, cpu: Cpu<'_>, on: bool) {
+        let bit = txq_state::FROZEN;
+        let change = Rmw::Mask {
+            clear: if on { 0 } else { bit },
+            set: if on { bit } else { 0 },
+        };
+        cpu.rmw_posted(self.state, change).await;
     }
 
     /// `netif_tx_queue_stopped`: only the driver's bit counts.
@@ -240,6 +258,8 @@ pub enum Driver {
     Nic(super::drivers::nic::Nic),
     /// Myricom's.
     Myri10ge(super::drivers::myri10ge::Myri10ge),
+    /// Intel's.
+    Ixgbe(Box<super::drivers::ixgbe::Ixgbe>),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
 }
@@ -251,6 +271,7 @@ impl Driver {
             Driver::Dummy | Driver::Vlan(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
+            Driver::Ixgbe(nic) => Some(&nic.port),
         }
     }
 }
@@ -283,4 +304,8 @@ pub struct NetDevice {
     pub tx_dropped: Cell<u64>,
     /// Packets received.
     pub rx_packets: Cell<u64>,
+    /// Its watchdog's timer has fired and the watchdog has not run yet.
+    pub(crate) watchdog_due: Cell<bool>,
+    /// Times the watchdog called `ndo_tx_timeout`.
+    pub tx_timeouts: Cell<u64>,
 }

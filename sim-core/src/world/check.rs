@@ -27,6 +27,7 @@ impl World {
             if *stop == StopReason::Quiescent {
                 self.check_skbs(host, &mut found);
                 self.check_flows(host, &mut found);
+                self.check_rings(host, &mut found);
             }
         }
         if *stop == StopReason::Quiescent {
@@ -158,6 +159,32 @@ impl World {
         if known == k.held.get() as usize {
             let leaks = k.packet_socks.iter().filter_map(|s| s.leaks(host.cpu(0)));
             found.extend(leaks.map(|what| self.violation(Law::CounterMismatch, what)));
+        }
+    }
+
+    /// Every posted descriptor gets its doorbell: posted = rung = completed once nothing happens any more.
+    fn check_rings(&self, host: &Host, found: &mut Vec<Violation>) {
+        for dev in &host.kernel.devs {
+            let Some(port) = dev.driver.port() else {
+                continue;
+            };
+            for (i, ring) in port.tx.iter().enumerate() {
+                let (posted, rung, completed) = ring.counts();
+                if rung < posted {
+                    let what = format!(
+                        "{} descriptors of {} ring {i} were posted without a doorbell",
+                        posted - rung,
+                        dev.name
+                    );
+                    found.push(self.violation(Law::DoorbellMissing, what));
+                } else if completed < rung {
+                    let what = format!(
+                        "{} ring {i}: {posted} descriptors posted, {completed} completed",
+                        dev.name
+                    );
+                    found.push(self.violation(Law::CounterMismatch, what));
+                }
+            }
         }
     }
 

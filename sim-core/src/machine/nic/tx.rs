@@ -33,6 +33,7 @@ pub struct TxRing {
     completed: Cell<u64>,
     freed: Cell<u64>,
     doorbells: Cell<u64>,
+    used_max: Cell<u32>,
     /// Frames that the driver has not taken back, oldest first.
     frames: RefCell<VecDeque<TxFrame>>,
     /// How many of them the device knows of, and how many have left.
@@ -54,6 +55,7 @@ impl TxRing {
             completed: Cell::new(0),
             freed: Cell::new(0),
             doorbells: Cell::new(0),
+            used_max: Cell::new(0),
             frames: RefCell::default(),
             known: Cell::new(0),
             left: Cell::new(0),
@@ -80,6 +82,14 @@ impl TxRing {
     /// `next_to_use`, unwrapped.
     pub fn next(&self) -> u64 {
         self.posted.get()
+    }
+    /// Descriptors taken back by the driver: the first that it looks at next.
+    pub fn next_to_clean(&self) -> u64 {
+        self.freed.get()
+    }
+    /// Most descriptors that were in use at a time.
+    pub fn used_max(&self) -> u32 {
+        self.used_max.get()
     }
     /// Frames on the ring.
     pub fn frames(&self) -> usize {
@@ -112,6 +122,7 @@ impl TxRing {
             ready: Instant::NEVER,
         });
         self.posted.set(self.posted.get() + u64::from(descs));
+        self.used_max.set(self.used_max.get().max(self.used()));
     }
 
     /// The driver writes the tail; the device sees it at `at` and has fetched what was posted.
