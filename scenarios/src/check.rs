@@ -8,6 +8,7 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft};
 use crate::rules;
 use crate::walk::{Placed, Walk};
 use sim_core::config::{NicDriver, Qdisc, Stop, XmitMode};
+use sim_core::kernel::drivers::MAX_VECTORS;
 use sim_core::machine::cost::{Arch, MemoryModel};
 
 /// Longest simulated time: 10 s.
@@ -44,6 +45,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     cpus_once,
     devices_exist,
     frames_need_nic,
+    queues_have_vectors,
     two_devices,
     queue_xmit,
     packet_sizes,
@@ -402,18 +404,19 @@ fn frames_need_nic(host: &HostDraft, walk: &mut Walk) {
             .devices
             .iter()
             .find(|d| d.name.as_ref().filter(named).is_some());
-        let (wanted, needed) = if xdp {
-            (NicDriver::Mlx5, "Mlx5")
+        let (wanted, needed): (&[NicDriver], _) = if xdp {
+            (&[NicDriver::Mlx5], "Mlx5")
         } else {
-            (NicDriver::Plain, "Nic")
+            (&[NicDriver::Plain, NicDriver::Ixgbe], "Nic")
         };
         let kind = match device.and_then(|d| d.kind.as_ref()) {
             Some(KindDraft::Dummy) => "Dummy",
             Some(KindDraft::Vlan(_)) => "Vlan",
-            Some(KindDraft::Nic(nic)) if nic.driver != wanted => match nic.driver {
+            Some(KindDraft::Nic(nic)) if !wanted.contains(&nic.driver) => match nic.driver {
                 NicDriver::Plain => "Nic",
                 NicDriver::Myri10ge => "Myri10ge",
                 NicDriver::Mlx5 => "Mlx5",
+                NicDriver::Ixgbe => "Ixgbe",
             },
             _ => continue,
         };
@@ -548,6 +551,31 @@ fn thresholds(host: &HostDraft, walk: &mut Walk) {
                     Some(format!("at most {ring}")),
                 );
             }
+        }
+    }
+}
+
+/// A queue has a vector, and the other way round.
+fn queues_have_vectors(host: &HostDraft, walk: &mut Walk) {
+    for device in &host.devices {
+        let (Some(KindDraft::Nic(nic)), Some(txqs)) = (&device.kind, &device.txqs) else {
+            continue;
+        };
+        let (NicDriver::Ixgbe, Some(cpus)) = (nic.driver, &nic.irq_cpus) else {
+            continue;
+        };
+        if cpus.len() as u64 > MAX_VECTORS as u64 {
+            let at = cpus[MAX_VECTORS].at.clone();
+            let message = format!("{} vectors", cpus.len());
+            let help = Some(format!("at most {MAX_VECTORS}"));
+            walk.report(rules::QUEUE_VECTORS, at, message, help);
+        } else if !cpus.is_empty() && txqs.value as usize != cpus.len() {
+            let message = format!("{} transmit queues, but {} vectors", txqs.value, cpus.len());
+            let help = Some(format!(
+                "`txqs: {}`, or as many CPUs in `irq_cpus`",
+                cpus.len()
+            ));
+            walk.report(rules::QUEUE_VECTORS, txqs.at.clone(), message, help);
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
 use sim_core::config::{Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
 use sim_core::frame::Tpid;
+use sim_core::kernel::drivers::ixgbe::TxKick;
 use sim_core::kernel::features::Features;
 use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
@@ -198,6 +199,14 @@ impl Printer {
         };
         let direct = kernel.direct.map_or("", Direct::name);
         let direct = given(kernel.direct_given, format!("direct: {direct}"));
+        let kick = kernel.tx_kick.map_or("", TxKick::name);
+        let kick = given(kernel.tx_kick_given, format!("tx_kick: {kick}"));
+        let watchdog = option(
+            kernel
+                .watchdog
+                .flatten()
+                .map(|t| format!("\"{}\"", Time.print(t))),
+        );
         let vlan = kernel.vlan_features.map_or("", |v| v.name());
         let vlan = given(kernel.vlan_features_given, format!("vlan_features: {vlan}"));
         let validate = on(kernel.validate_in_lock.unwrap_or_default());
@@ -215,7 +224,7 @@ impl Printer {
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, {kick} watchdog: {watchdog}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
             on(kernel.ticks.unwrap_or_default()),
@@ -353,6 +362,7 @@ fn nic_text(nic: &NicDraft) -> String {
         Some(Moderation::Delay { after, frames }) => {
             format!("Delay(usecs: \"{}\", frames: {frames})", Time.print(after))
         }
+        Some(Moderation::Adaptive) => "Adaptive".into(),
         Some(Moderation::Throttle(gap)) => format!("Throttle(gap: \"{}\")", Time.print(gap)),
         None => String::new(),
     };
@@ -360,7 +370,14 @@ fn nic_text(nic: &NicDraft) -> String {
         Some((min, max)) => format!("(limit_min: {min}, limit_max: {max})"),
         None => "None".into(),
     };
-    let cpu = nic.irq_cpus.as_deref().and_then(<[_]>::first);
+    let cpus = nic.irq_cpus.as_deref().unwrap_or(&[]);
+    let cpus: Vec<String> = cpus.iter().map(|c| c.value.to_string()).collect();
+    let cpus = cpus.join(", ");
+    let irq = if matches!(nic.driver, NicDriver::Ixgbe | NicDriver::Mlx5) {
+        format!("irq_cpus: [{cpus}]")
+    } else {
+        format!("irq_cpu: {cpus}")
+    };
     let offloads = |f: Option<Features>| {
         let f = f.unwrap_or_default();
         let words = OFFLOADS.iter().filter(|(_, bit)| f.has(*bit));
@@ -373,11 +390,10 @@ fn nic_text(nic: &NicDraft) -> String {
         nic.max_tags_offload.unwrap_or_default()
     );
     let hardware = format!(
-        "tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, napi_weight: {}, wire_overhead: \"{}\", {offloads}",
+        "tx_ring: {}, rx_ring: {}, rate: \"{}\", {irq}, moderation: {moderation}, napi_weight: {}, wire_overhead: \"{}\", {offloads}",
         number(&nic.tx_ring),
         number(&nic.rx_ring),
         Rate.print(nic.rate.unwrap_or_default()),
-        cpu.map_or(0, |c| c.value),
         number(&nic.napi_weight),
         Size.print(number(&nic.wire_overhead)),
     );
@@ -386,33 +402,14 @@ fn nic_text(nic: &NicDraft) -> String {
             let memory = Size.print(u64::from(nic.tx_memory.unwrap_or_default()));
             return format!("Myri10ge({hardware}, tx_memory: \"{memory}\")");
         }
-        NicDriver::Mlx5 => return mlx5_text(nic, &moderation, &bql),
+        NicDriver::Mlx5 => return format!("Mlx5({hardware}, bql: {bql})"),
+        NicDriver::Ixgbe => return format!("Ixgbe({hardware}, bql: {bql})"),
         NicDriver::Plain => {}
     }
     format!(
         "Nic({hardware}, bql: {bql}, stop_thresh: {}, wake_thresh: {})",
         number(&nic.stop_thresh),
         number(&nic.wake_thresh),
-    )
-}
-
-fn mlx5_text(nic: &NicDraft, moderation: &str, bql: &str) -> String {
-    let cpus = nic.irq_cpus.iter().flatten();
-    let cpus: Vec<String> = cpus.map(|c| c.value.to_string()).collect();
-    let offloads = OFFLOADS
-        .iter()
-        .filter(|(_, bit)| nic.features.unwrap_or_default().has(*bit))
-        .map(|(word, _)| *word);
-    format!(
-        "Mlx5(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpus: [{}], moderation: {moderation}, bql: {bql}, napi_weight: {}, wire_overhead: \"{}\", offloads: [{}], max_tags_offload: {})",
-        number(&nic.tx_ring),
-        number(&nic.rx_ring),
-        Rate.print(nic.rate.unwrap_or_default()),
-        cpus.join(", "),
-        number(&nic.napi_weight),
-        Size.print(number(&nic.wire_overhead)),
-        offloads.collect::<Vec<_>>().join(", "),
-        nic.max_tags_offload.unwrap_or_default(),
     )
 }
 

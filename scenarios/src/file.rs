@@ -16,6 +16,7 @@ use sim_core::config::{
 };
 use sim_core::frame::Tpid;
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::drivers::ixgbe::TxKick;
 use sim_core::kernel::features::{Features, VlanFeatures};
 use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
@@ -96,6 +97,9 @@ pub(crate) struct KernelDraft {
     pub hz: Option<u32>,
     pub bql_mb: Option<bool>,
     pub stop_recheck: Option<bool>,
+    pub tx_kick: Option<TxKick>,
+    pub tx_kick_given: bool,
+    pub watchdog: Option<Option<u64>>,
     pub vlan_features: Option<VlanFeatures>,
     pub vlan_features_given: bool,
     pub validate_in_lock: Option<bool>,

@@ -7,6 +7,10 @@ macro_rules! library {
 }
 
 library! {
+    "bql-direct-burst",
+    "doorbell-batch",
+    "doorbell-direct",
+    "doorbell-stall",
     "false-sharing",
     "lltx-direct",
     "lltx-siblings",

@@ -20,6 +20,10 @@ const MACHINES: &[(&str, &str)] = &[
         "sandybridge-2c4t",
         include_str!("../machines/sandybridge-2c4t.ron"),
     ),
+    (
+        "sandybridge-ep",
+        include_str!("../machines/sandybridge-ep.ron"),
+    ),
     ("x86-skylake", include_str!("../machines/x86-skylake.ron")),
 ];
 

@@ -111,6 +111,8 @@ rules! {
         "A field without a place would have no cache line. Copy the built-in layout from the reference chapter and move what the question is about."
     THRESHOLD "E0329" "a stopped queue can be woken"
         "No more descriptors can be free than the ring has."
+    QUEUE_VECTORS "E0330" "each transmit queue of an Ixgbe has a vector"
+        "A vector serves one ring each way; `irq_cpus` names its CPU."
     VLAN_BELOW "E0340" "a VLAN lies on a device of its host, not in a circle, and at most 4 deep"
         "At the bottom of a stack is a device that is no VLAN."
     VLAN_TWICE "E0341" "VLANs on one device have different ids"

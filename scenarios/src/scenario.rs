@@ -157,6 +157,8 @@ fn host(all: &[HostDraft], host: &HostDraft) -> Option<Host> {
             tas_bit_early_return: host.kernel.tas_bit_early_return.as_ref()?.value,
             version: host.kernel.version?,
             direct: host.kernel.direct?,
+            tx_kick: host.kernel.tx_kick?,
+            watchdog: host.kernel.watchdog?,
             ticks: host.kernel.ticks?,
             hz: host.kernel.hz?,
             bql_mb: host.kernel.bql_mb?,

@@ -87,6 +87,8 @@ structs! {
         hz: "100, 250, 300, 1000" Ron("250"), "Timer ticks a second (`CONFIG_HZ`).";
         bql_mb: "on, off" Ron("on"), "The barriers of BQL between the stop bit and the second look.";
         stop_recheck: "on, off" Ron("on"), "The second look of drivers after they stopped a queue, with its barriers.";
+        tx_kick: "always, flush_op, flush_op_no_mmiowb, xmit_more, xmit_more_busy_bug, xmit_more_naive" Computed("what `base` shipped: always before v3.18, then xmit_more"), "When ixgbe's doorbell is rung: for each packet; by the core through `ndo_xmit_flush` (the same with and without mmiowb, which is nothing on x86); for the last packet of a batch or when the queue is stopped. The last two are bugs: BUSY for a full ring without a doorbell for what is in it; no test of the stopped queue.";
+        watchdog: "time or None" Ron("None"), "`watchdog_timeo` of NICs, 5s by default in the kernel. None: no watchdog, so that a run whose queue is stopped for good comes to rest.";
         vlan_features: "v3_7, thread_patch, modern" Computed("v3_7 before v3.16, else modern"), "What VLAN devices promise for tagged frames: nothing; their own features (the thread's patch); what the device below promises. The last goes with the feature rules of v6.9, the others with those of v3.7.";
         validate_in_lock: "on, off" Computed("on before v3.18, but off with `vlan_features: modern`"), "Segmentation, checksums and tags are done in software under the transmit lock.";
         redirect: "v5_4, v5_5, v5_6, v5_13" Computed("what `base` shipped"), "Where redirected XDP frames wait: in a bulk queue of their map slot, and without a map not at all; from v5_6 in a bulk queue of the device, with and without a map.";
@@ -159,6 +161,20 @@ structs! {
         napi_weight: "1 to 65535" Ron("64"), "Most packets one poll takes.";
         wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
         offloads: "list of sg, ip_csum, hw_csum, tso, vlan_tx" Ron("[]"), "`features`; segmentation and checksums by this driver are not modelled.";
+        vlan_offloads: "list of the same" Computed("`offloads` without vlan_tx"), "`vlan_features`.";
+        max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
+    }
+    IXGBE "Ixgbe" "Intel 82599 (`ixgbe`): one ring each way and one transmit queue for each vector, TSO, checksums, tag insertion, BQL, adaptive moderation. The queue is stopped below 21 free descriptors and woken at 42." {
+        tx_ring: "64 to 4096" Ron("512"), "Descriptors in each transmit ring.";
+        rx_ring: "64 to 4096" Ron("512"), "Descriptors in each receive ring.";
+        rate: "rate" Ron("\"10Gbit\""), "Link rate.";
+        irq_cpus: "list of CPUs, count, or range" Ron("[0]"), "CPU of each interrupt vector; the device has as many `txqs`. Senders use the queue of their CPU's number.";
+        moderation: "Adaptive, Throttle" Ron("Adaptive"), "Interrupt moderation: by traffic, or fixed `rx-usecs`.";
+        bql: "Bql or None" Ron("()"), "Byte queue limits.";
+        napi_weight: "1 to 65535" Ron("64"), "Most frames one poll takes.";
+        wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
+        offloads: "list of sg, ip_csum, hw_csum, tso, vlan_tx" Ron("[sg, ip_csum, tso, vlan_tx]"), "`features`.";
+        vlan_offloads: "list of the same" Computed("`offloads` without vlan_tx"), "`vlan_features`.";
         max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
     }
     VLAN "Vlan" "A VLAN on another device, which may be a VLAN itself (`net/8021q`). It takes no lock; give it `qdisc: Noqueue`." {
@@ -168,6 +184,7 @@ structs! {
         reorder_hdr: "on, off" Ron("on"), "Off: the tag is put into the data when the header is built, unless the device below inserts tags.";
         mtu: "size or None" Ron("None"), "MTU without the tag; None is that of the device below.";
     }
+    ADAPTIVE "Adaptive" "The driver adapts the time between interrupts to the traffic, 10 us to 125 us (`ethtool -C rx-usecs 1`)." {}
     THROTTLE "Throttle" "At least so long between two interrupts (Intel's ITR)." {
         gap: "time" Required, "Time between interrupts; 0 is an interrupt an event.";
     }

@@ -2,6 +2,7 @@
 //! file; tests and examples make it by hand.
 
 use crate::frame::Tag;
+use crate::kernel::drivers::ixgbe::TxKick;
 use crate::kernel::features::{Features, VlanFeatures};
 use crate::kernel::variant::Lockless;
 use crate::machine::cost::Profile;
@@ -88,6 +89,10 @@ pub struct Kernel {
     pub bql_mb: bool,
     /// The second look of drivers after they stopped a queue, with its barriers.
     pub stop_recheck: bool,
+    /// When drivers that can choose (ixgbe) ring the doorbell.
+    pub tx_kick: TxKick,
+    /// `watchdog_timeo` of NICs in picoseconds; `None`: no watchdog.
+    pub watchdog: Option<u64>,
     /// What VLAN devices promise for tagged frames, and with it whose feature rules hold.
     pub vlan_features: VlanFeatures,
     /// Up to 3.17: segmentation, checksums and tags are done in software under the transmit lock.
@@ -120,6 +125,8 @@ impl Default for Kernel {
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
+            tx_kick: TxKick::XmitMore,
+            watchdog: None,
             vlan_features: VlanFeatures::Modern,
             validate_in_lock: false,
             clock: None,
@@ -264,6 +271,8 @@ pub enum NicDriver {
     Myri10ge,
     /// `mlx5e`: XDP, one completion entry a doorbell.
     Mlx5,
+    /// `ixgbe`: a ring each way for each vector, BQL, adaptive moderation.
+    Ixgbe,
 }
 
 /// Interrupt moderation of a NIC.
@@ -278,6 +287,8 @@ pub enum Moderation {
     },
     /// At least this long (in picoseconds) between two interrupts.
     Throttle(u64),
+    /// The driver adapts the time between interrupts to the traffic (ixgbe's `rx-usecs 1`).
+    Adaptive,
 }
 
 /// A queueing discipline.

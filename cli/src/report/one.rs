@@ -114,6 +114,7 @@ fn device(device: &Device) -> String {
         DeviceKind::Nic(ref nic) => match nic.driver {
             NicDriver::Mlx5 => "mlx5_core",
             NicDriver::Myri10ge => "myri10ge",
+            NicDriver::Ixgbe => "ixgbe",
             NicDriver::Plain => "nic",
         },
     };

@@ -345,6 +345,7 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
             &schema::NIC,
             &schema::MYRI10GE,
             &schema::MLX5,
+            &schema::IXGBE,
             &schema::VLAN,
         ],
     )?;

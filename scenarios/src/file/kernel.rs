@@ -9,6 +9,7 @@ use crate::units::Quantity;
 use crate::walk::{Placed, Value, Walk};
 use sim_core::config::{ClockSource, Redirect, Set3Retry};
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::drivers::ixgbe::TxKick;
 use sim_core::kernel::features::VlanFeatures;
 use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::{Builtin, Lockless};
@@ -77,6 +78,19 @@ pub(super) fn read(
     let stop_recheck = obj
         .get("stop_recheck")
         .and_then(|v| loading.walk.switch(&v));
+    let tx_kick_given = obj.given("tx_kick").is_some();
+    let tx_kick = match obj.given("tx_kick") {
+        Some(value) => {
+            let all: Vec<(&str, TxKick)> = TxKick::ALL.iter().map(|&k| (k.name(), k)).collect();
+            loading.walk.word(&value, false, &all).map(|k| k.value)
+        }
+        None => version.map(TxKick::shipped),
+    };
+    let watchdog = obj.get("watchdog").and_then(|v| {
+        loading
+            .walk
+            .optional(v, |walk, v| Some(walk.quantity(v, Quantity::Time)?.value))
+    });
     let rules = VlanFeatures::ALL.iter().map(|&v| (v.name(), v));
     let vlan_features = match obj.given("vlan_features") {
         Some(value) => loading
@@ -129,6 +143,9 @@ pub(super) fn read(
         hz: hz.map(|hz| hz.value),
         bql_mb: bql_mb.map(|on| on.value),
         stop_recheck: stop_recheck.map(|on| on.value),
+        tx_kick,
+        tx_kick_given,
+        watchdog,
         vlan_features,
         vlan_features_given: obj.given("vlan_features").is_some(),
         validate_in_lock,

@@ -236,7 +236,15 @@ fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
 
 /// `[0, 1]`, `4` (the CPUs 0 to 3) or `4..8`.
 fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
-    let value = obj.get("cpus")?;
+    cpu_list(loading, obj.get("cpus")?, "a load")
+}
+
+/// The CPUs of `whose` field.
+pub(super) fn cpu_list(
+    loading: &mut Loading<'_>,
+    value: Value<'_>,
+    whose: &str,
+) -> Option<Vec<Placed<u64>>> {
     let span = match value.node.kind {
         Kind::Int(n) => Some((0, n)),
         Kind::Range(first, Some(end)) => Some((first.unwrap_or(0), end)),
@@ -259,7 +267,7 @@ fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
             loading.walk.report(
                 rules::EMPTY_LIST,
                 value.at(),
-                "a load needs at least one CPU",
+                format!("{whose} needs at least one CPU"),
                 None,
             );
         }

@@ -95,6 +95,10 @@ functions! {
     MyriPoll = "myri10ge_poll",
     MyriTxDone = "myri10ge_tx_done",
     MyriRxDone = "myri10ge_rx_done",
+    IxgbeXmit = "ixgbe_xmit_frame_ring",
+    IxgbeXmitFlush = "ixgbe_xmit_flush",
+    IxgbePoll = "ixgbe_poll",
+    IxgbeCleanTx = "ixgbe_clean_tx_irq",
     TrainSend = "train_send",
     /// The name of none: outside any traced function.
     None = "-",

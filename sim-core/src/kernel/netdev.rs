@@ -167,6 +167,21 @@ impl TxQueue {
         }
     }
 
+    /// `trans_start`, in jiffies.
+    pub(crate) async fn last_start(&self, cpu: Cpu<'_>) -> u64 {
+        cpu.load(self.trans_start).await
+    }
+
+    /// Sets or clears FROZEN.
+    pub(crate) async fn set_frozen(&self, cpu: Cpu<'_>, on: bool) {
+        let bit = txq_state::FROZEN;
+        let change = Rmw::Mask {
+            clear: if on { 0 } else { bit },
+            set: if on { bit } else { 0 },
+        };
+        cpu.rmw_posted(self.state, change).await;
+    }
+
     /// `netif_tx_queue_stopped`: only the driver's bit counts.
     pub(crate) async fn drv_stopped(&self, cpu: Cpu<'_>) -> bool {
         cpu.load(self.state).await & txq_state::DRV_XOFF != 0
@@ -245,6 +260,8 @@ pub enum Driver {
     Myri10ge(super::drivers::myri10ge::Myri10ge),
     /// `mlx5e`.
     Mlx5(Box<super::drivers::mlx5::Mlx5>),
+    /// Intel's.
+    Ixgbe(Box<super::drivers::ixgbe::Ixgbe>),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
 }
@@ -266,6 +283,7 @@ impl Driver {
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
             Driver::Mlx5(nic) => Some(&nic.port),
+            Driver::Ixgbe(nic) => Some(&nic.port),
         }
     }
 }
@@ -298,4 +316,8 @@ pub struct NetDevice {
     pub tx_dropped: Cell<u64>,
     /// Packets received.
     pub rx_packets: Cell<u64>,
+    /// Its watchdog's timer has fired and the watchdog has not run yet.
+    pub(crate) watchdog_due: Cell<bool>,
+    /// Times the watchdog called `ndo_tx_timeout`.
+    pub tx_timeouts: Cell<u64>,
 }

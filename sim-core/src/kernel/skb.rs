@@ -7,7 +7,7 @@ use super::packet::{self, Destructor};
 use super::slab::{CacheSpec, KmemCache};
 use super::{Cost, Cpu, Func};
 use crate::engine::time::Instant;
-use crate::frame::{Frame, Tag};
+use crate::frame::{ETH_HLEN, Frame, Tag};
 use crate::machine::memory::{Placement, Word};
 use crate::machine::{Footprint, Order, Rmw};
 use crate::trace::Kind;
@@ -232,6 +232,14 @@ impl Skbs {
             && meta.vlan_tag.is_none()
             && meta.ip_summed != IpSummed::Partial
             && meta.nr_frags == 0
+    }
+    /// Page fragments and their bytes. A frame of a TX_RING stays in the ring but for its Ethernet header.
+    pub fn fragments(&self, skb: Skb) -> (u32, u32) {
+        let meta = self.meta(skb);
+        match self.slot(skb).destructor.get() {
+            Some((Destructor::Tpacket { .. }, _)) => (1, self.len(skb) - ETH_HLEN),
+            _ => (u32::from(meta.nr_frags), meta.data_len),
+        }
     }
     /// `skb->sk` and `truesize`, if a socket waits for its freeing.
     pub fn owner(&self, skb: Skb) -> Option<(u16, u32)> {

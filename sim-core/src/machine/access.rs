@@ -261,7 +261,8 @@ impl Op for Barrier {
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
 }
 
-/// An instruction that waits for the store buffer and lets nothing else issue: `cli`, `pushf`, `popf`.
+/// An instruction that waits for the store buffer and lets nothing else issue: `cli`, `pushf`, `popf`, a
+/// write to uncached memory.
 #[derive(Clone, Copy)]
 pub struct Serial(Span);
 
@@ -352,6 +353,11 @@ impl<'w> Cpu<'w> {
     /// the caller's ([`irq_disable`](Cpu::irq_disable)).
     pub fn irq_flags(self) -> Access<'w, Serial> {
         self.access(Serial(self.m.costs.irq_flags))
+    }
+
+    /// A write to a device's register (`writel`): behind all earlier stores, and nothing passes it.
+    pub fn uncached_write(self) -> Access<'w, Serial> {
+        self.access(Serial(self.m.costs.mmio))
     }
 
     /// `smp_wmb()`; on x86-64 it costs nothing and is no step.

@@ -80,6 +80,12 @@ pub struct Device {
     pub rx_packets: u64,
     /// Frames lost because the receive ring was full.
     pub rx_dropped: u64,
+    /// Doorbells of its transmit rings.
+    pub doorbells: u64,
+    /// Most descriptors in use on one of its transmit rings (whole run).
+    pub tx_ring_max: u64,
+    /// Times the watchdog found a queue stopped for too long.
+    pub tx_timeouts: u64,
 }
 
 /// One qdisc (`tc -s qdisc`).

@@ -10,6 +10,8 @@ use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
+use crate::kernel::drivers::ixgbe::itr::Itr;
+use crate::kernel::drivers::ixgbe::{self, Ixgbe};
 use crate::kernel::drivers::mlx5::{CQ_LINES, Mlx5};
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::drivers::nic::Nic;
@@ -26,6 +28,7 @@ use crate::kernel::sched::pfifo::Pfifo;
 use crate::kernel::sched::pfifo_fast::PfifoFast;
 use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
+use crate::kernel::sched::watchdog;
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
 use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
@@ -143,6 +146,9 @@ impl World {
             ..Names::default()
         };
         names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        if config.hosts.iter().any(|h| h.kernel.watchdog.is_some()) {
+            names.marks.push(watchdog::MARK_NAME.to_owned());
+        }
         names.reasons = Reason::ALL.iter().map(|r| r.name().to_owned()).collect();
         let plans: Vec<Plan> = config
             .hosts
@@ -153,8 +159,7 @@ impl World {
         let devices: u32 = config
             .hosts
             .iter()
-            .flat_map(|h| &h.devices)
-            .map(device_events)
+            .flat_map(|h| h.devices.iter().map(|d| device_events(h, d)))
             .chain(config.hosts.iter().map(sockets))
             .sum();
         let events = Events {
@@ -190,7 +195,7 @@ impl World {
             };
             base += plan.contexts.len() as u32;
             for (d, device) in host.devices.iter().enumerate() {
-                events_of.extend((0..device_events(device)).map(|e| (index, d, e)));
+                events_of.extend((0..device_events(host, device)).map(|e| (index, d, e)));
             }
             events_of.extend((0..sockets(host)).map(|s| (index, TIMERS, s)));
             let prefix = if config.hosts.len() > 1 {
@@ -267,10 +272,11 @@ fn sockets(host: &config::Host) -> u32 {
 }
 
 /// Engine ids that a device needs.
-fn device_events(d: &config::Device) -> u32 {
+fn device_events(host: &config::Host, d: &config::Device) -> u32 {
+    let watchdog = u32::from(host.kernel.watchdog.is_some());
     match d.kind {
         DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
-        DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32,
+        DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32 + watchdog,
     }
 }
 
@@ -641,6 +647,7 @@ fn hardware(moderation: config::Moderation) -> Moderation {
             after: Span::from_ps(after),
             frames,
         },
+        config::Moderation::Adaptive => Moderation::Throttle(Cell::new(Itr::first())),
         config::Moderation::Throttle(gap) => Moderation::Throttle(Cell::new(Span::from_ps(gap))),
     }
 }
@@ -791,6 +798,7 @@ impl HostBuilder<'_> {
                 self.host.kernel.version,
                 locks,
             );
+            txq.index = queue;
             if d.qdisc != config::Qdisc::Noqueue {
                 txq.qdisc = Some(k.qdiscs.len());
                 let q = self.qdisc(k, d.qdisc, &name, k.txqs.len(), memory, locks);
@@ -801,6 +809,7 @@ impl HostBuilder<'_> {
         for (index, txq) in k.txqs[first..].iter_mut().enumerate() {
             txq.index = index as u32;
         }
+        let host = self.host;
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
             DeviceKind::Vlan(v) => Driver::Vlan(Vlan {
@@ -828,11 +837,25 @@ impl HostBuilder<'_> {
                         lro: Lro::new(LRO_MAX),
                         port: port(memory, &d.name, nic),
                     }),
+                    config::NicDriver::Ixgbe => {
+                        let adaptive = nic.moderation == config::Moderation::Adaptive;
+                        let rings = (0..nic.irq_cpus.len()).map(|q| {
+                            let name = format!("{}:{q}", d.name);
+                            ixgbe::Ring::place(memory, &host.layouts, &name, nic.tx_ring)
+                        });
+                        Driver::Ixgbe(Box::new(Ixgbe {
+                            rings: rings.collect(),
+                            itr: nic.irq_cpus.iter().map(|_| Itr::new(adaptive)).collect(),
+                            adapter: memory.lines(&format!("{} adapter tx_ring[]", d.name), 1),
+                            port: port(memory, &d.name, nic),
+                            forward_to: Cell::new(None),
+                        }))
+                    }
                 }
             }
         };
         let events = self.first_device;
-        self.first_device += device_events(d);
+        self.first_device += device_events(host, d);
         k.devs.push(NetDevice {
             name: d.name.clone(),
             txqs: first..k.txqs.len(),
@@ -843,6 +866,8 @@ impl HostBuilder<'_> {
             tx_bytes: Cell::new(0),
             tx_dropped: Cell::new(0),
             rx_packets: Cell::new(0),
+            watchdog_due: Cell::new(false),
+            tx_timeouts: Cell::new(0),
         });
     }
 
@@ -955,11 +980,13 @@ impl HostBuilder<'_> {
                     packets,
                 } => {
                     debug_assert!(flow < plan.flows.len());
-                    let Driver::Nic(nic) = &k.dev(from).driver else {
-                        panic!("checked in Plan::new")
+                    let (forward_to, port) = match &k.dev(from).driver {
+                        Driver::Nic(nic) => (&nic.forward_to, &nic.port),
+                        Driver::Ixgbe(nic) => (&nic.forward_to, &nic.port),
+                        _ => panic!("checked in Plan::new"),
                     };
-                    nic.forward_to.set(Some(to));
-                    nic.port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
+                    forward_to.set(Some(to));
+                    port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
                     flow += 1;
                 }
                 Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,

@@ -145,6 +145,14 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
             rx_dropped: k
                 .port(i)
                 .map_or(0, |p| p.rx.iter().map(|r| r.missed.get()).sum()),
+            doorbells: k
+                .port(i)
+                .map_or(0, |p| p.tx.iter().map(|r| r.doorbells()).sum()),
+            tx_ring_max: k
+                .port(i)
+                .and_then(|p| p.tx.iter().map(|r| u64::from(r.used_max())).max())
+                .unwrap_or(0),
+            tx_timeouts: d.tx_timeouts.get(),
         });
     }
     for q in &k.qdiscs {
@@ -226,7 +234,15 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
     }
     for (n, w) in now.devices.iter_mut().zip(&warm.devices) {
         less!(
-            n, w, tx_packets, tx_bytes, tx_dropped, rx_packets, rx_dropped
+            n,
+            w,
+            tx_packets,
+            tx_bytes,
+            tx_dropped,
+            rx_packets,
+            rx_dropped,
+            doorbells,
+            tx_timeouts
         );
     }
     for (n, w) in now.qdiscs.iter_mut().zip(&warm.qdiscs) {

@@ -330,6 +330,9 @@ impl World {
             self.start_ticks(host);
             for dev in 0..host.kernel.devs.len() {
                 let vectors = host.kernel.port(dev).map_or(0, |p| p.vectors.len());
+                if vectors > 0 {
+                    drivers::arm_watchdog(&host.kernel, &host.machine, dev);
+                }
                 for v in 0..vectors {
                     drivers::arm_flood(&host.kernel, &host.machine, dev, v);
                 }

@@ -249,6 +249,10 @@ async fn xmit_list(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
         let rc = netdev_start_xmit(cpu, skb, number, next.is_some()).await;
         if !dev_xmit_complete(rc) {
             skbs.set_next(skb, next);
+            if skb != first {
+                // The list ends sooner than its packets were told.
+                xmit_flush(cpu, number).await;
+            }
             return Xmit {
                 rc,
                 rest: Some(skb),
@@ -258,6 +262,7 @@ async fn xmit_list(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
             return Xmit { rc, rest: None };
         };
         if cpu.k.txq(number).drv_stopped(cpu).await {
+            xmit_flush(cpu, number).await;
             return Xmit {
                 rc: NETDEV_TX_BUSY,
                 rest: Some(next),
@@ -285,6 +290,7 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
         Driver::Mlx5(nic) => drivers::mlx5::xmit(cpu, nic, txq, skb, more).await,
         Driver::Myri10ge(nic) => drivers::myri10ge::xmit(cpu, nic, txq, skb).await,
+        Driver::Ixgbe(nic) => drivers::ixgbe::xmit(cpu, nic, txq, skb, more).await,
         Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
     };
     if dev_xmit_complete(rc) {
@@ -292,6 +298,23 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
         k.bump(&device.tx_bytes, u64::from(len));
         k.sent(seen);
         txq.trans_update(cpu).await;
+        if !more {
+            xmit_flush(cpu, number).await;
+        }
     }
     rc
+}
+
+/// The core's half of `ndo_xmit_flush` (August 2014): after a packet, or the last of a list, the driver is
+/// told to tell the device, if it has the operation.
+pub(crate) async fn xmit_flush(cpu: Cpu<'_>, number: usize) {
+    if !cpu.k.config.tx_kick.in_core() {
+        return;
+    }
+    cpu.spend(Cost::XmitFlushTest);
+    let txq = cpu.k.txq(number);
+    if let Driver::Ixgbe(nic) = &cpu.k.dev(txq.dev).driver {
+        cpu.elapse(cpu.machine().costs.indirect_call);
+        drivers::ixgbe::xmit_flush(cpu, nic, txq).await;
+    }
 }

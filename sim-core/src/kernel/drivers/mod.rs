@@ -1,13 +1,14 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod ixgbe;
 pub mod mlx5;
 pub mod myri10ge;
 pub mod nic;
 pub mod vlan;
 
 use super::napi::napi_schedule;
-use super::netdev::{Driver, TxQueue};
+use super::netdev::{Driver, TxQueue, txq_state};
 use super::softirq::{TIMER, raise_softirq};
 use super::xdp::XdpFrame;
 use super::{Cost, Cpu, Func, Kernel};
@@ -28,7 +29,9 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 62;
+pub const MAX_VECTORS: usize = 61;
+/// The timer of a device's transmit watchdog.
+const WATCHDOG_VECTOR: u32 = 61;
 /// The periodic timer tick of a CPU.
 pub(crate) const TICK_VECTOR: u32 = 62;
 /// The local timer's interrupt.
@@ -41,6 +44,7 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
         Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
         Driver::Mlx5(nic) => mlx5::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Ixgbe(nic) => ixgbe::clean::poll(cpu, dev, nic, napi, weight).await,
         Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
     }
 }
@@ -70,6 +74,11 @@ pub(crate) async fn xdp_xmit(
 pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: &TxQueue) {
     cpu.smp_wmb().await;
     cpu.elapse(cpu.machine().costs.mmio);
+    posted_doorbell(cpu, port, queue, txq);
+}
+
+/// The tail of transmit ring `queue` was written.
+pub(crate) fn posted_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: &TxQueue) {
     let ring = &port.tx[queue];
     cpu.record(
         Kind::Doorbell,
@@ -185,6 +194,10 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
         }
         vector => {
             let v = (vector - event::VECTOR) as usize;
+            if v == port.vectors.len() {
+                watchdog_timer(k, m, dev);
+                return None;
+            }
             if port.vectors[v].fire(now) {
                 let napi = k.napis.iter().position(|n| n.dev == dev && n.vector == v)?;
                 let completed = port.tx.get(v).map_or(0, |t| t.counts().2);
@@ -194,6 +207,36 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
             None
         }
     }
+}
+
+/// The watchdog's timer fires. It is set again unless the run has come to rest: then a queue that is not
+/// stopped stays so, and one that is was reported.
+fn watchdog_timer(k: &Kernel, m: &Machine, dev: usize) {
+    let (device, Some(port)) = (k.dev(dev), k.port(dev)) else {
+        return;
+    };
+    device.watchdog_due.set(true);
+    m.raise_irq(port.vectors[0].cpu, WATCHDOG_VECTOR);
+    let stopped = txq_state::DRV_XOFF | txq_state::STACK_XOFF;
+    let waits = k.txqs[device.txqs.clone()]
+        .iter()
+        .any(|t| m.peek(t.state_word()) & stopped != 0);
+    // The end of the run is always pending.
+    let rests = m.engine.pending() <= 1;
+    if !rests || waits && device.tx_timeouts.get() == 0 {
+        arm_watchdog(k, m, dev);
+    }
+}
+
+/// Sets the watchdog's timer of `dev`, to a whole jiffy.
+pub(crate) fn arm_watchdog(k: &Kernel, m: &Machine, dev: usize) {
+    let (Some(port), Some(timeo)) = (k.port(dev), k.config.watchdog) else {
+        return;
+    };
+    let jiffy = 1_000_000_000_000 / u64::from(k.config.hz);
+    let at = (m.engine.now().ps() + timeo).next_multiple_of(jiffy);
+    let id = k.dev(dev).events + event::VECTOR + port.vectors.len() as u32;
+    m.push_device(Instant::from_ps(at), id);
 }
 
 /// The timer tick. What it does to lines is its CPU's own; the jiffies follow from the time.
@@ -226,7 +269,7 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.spend(Cost::HardIrq);
-            if napi == TIMER_VECTOR {
+            if napi == TIMER_VECTOR || napi == WATCHDOG_VECTOR {
                 raise_softirq(cpu, TIMER);
             } else {
                 irq(cpu, napi as usize).await;

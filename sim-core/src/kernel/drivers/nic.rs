@@ -10,7 +10,7 @@ use crate::kernel::skb::{Skb, line};
 use crate::kernel::softirq::netif_tx_wake_queue;
 use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::Footprint;
-use crate::machine::nic::Port;
+use crate::machine::nic::{Port, RxRing};
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -83,7 +83,9 @@ pub(crate) async fn poll(cpu: Cpu<'_>, dev: usize, nic: &Nic, napi: usize, weigh
     while work < weight
         && let Some(frame) = nic.port.rx[0].take(cpu.now())
     {
-        receive(cpu, dev, nic, frame).await;
+        let ring = &nic.port.rx[0];
+        ring.refill();
+        receive(cpu, dev, ring, nic.forward_to.get(), frame).await;
         work += 1;
     }
     if work == weight {
@@ -129,16 +131,21 @@ async fn clean_tx(cpu: Cpu<'_>, dev: usize, nic: &Nic) {
     }
 }
 
-/// One frame: from the ring through IPv4 forwarding to the egress device.
-async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
+/// One frame: from `ring`, which has just been asked for it, through IPv4 forwarding to device
+/// `forward_to`.
+pub(super) async fn receive(
+    cpu: Cpu<'_>,
+    dev: usize,
+    ring: &RxRing,
+    forward_to: Option<usize>,
+    frame: Frame,
+) {
     let k = cpu.k;
-    let ring = &nic.port.rx[0];
     let at = ring.next() - 1;
     let descriptor = ring.line(at);
     if at.is_multiple_of(u64::from(ring.per_line())) {
         cpu.machine().dma_write(descriptor);
     }
-    ring.refill();
     cpu.spend(Cost::NicRx);
     let Some(skb) = k.skbs.alloc_frame(cpu, frame).await else {
         ring.missed.set(ring.missed.get() + 1);
@@ -166,7 +173,7 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
     if local {
         return crate::kernel::core::receive::netif_receive_skb(cpu, dev, skb).await;
     }
-    match nic.forward_to.get() {
+    match forward_to {
         Some(to) => {
             let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, to).await;
             k.note_result(frame.flow, rc, frame.len);

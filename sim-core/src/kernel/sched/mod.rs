@@ -10,3 +10,4 @@ pub mod prio;
 pub mod ptr_ring;
 pub mod qdisc;
 pub mod user;
+pub mod watchdog;

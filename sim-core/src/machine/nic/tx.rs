@@ -55,6 +55,7 @@ pub struct TxRing {
     completed: Cell<u64>,
     freed: Cell<u64>,
     doorbells: Cell<u64>,
+    used_max: Cell<u32>,
     /// Frames that the driver has not taken back, oldest first.
     frames: RefCell<VecDeque<TxFrame>>,
     /// How many of them the device knows of, and with how many it is done.
@@ -84,6 +85,7 @@ impl TxRing {
             completed: Cell::new(0),
             freed: Cell::new(0),
             doorbells: Cell::new(0),
+            used_max: Cell::new(0),
             frames: RefCell::default(),
             known: Cell::new(0),
             finished: Cell::new(0),
@@ -127,6 +129,14 @@ impl TxRing {
     pub fn next(&self) -> u64 {
         self.posted.get()
     }
+    /// Descriptors taken back by the driver: the first that it looks at next.
+    pub fn next_to_clean(&self) -> u64 {
+        self.freed.get()
+    }
+    /// Most descriptors that were in use at a time.
+    pub fn used_max(&self) -> u32 {
+        self.used_max.get()
+    }
     /// Frames on the ring.
     pub fn frames(&self) -> usize {
         self.frames.borrow().len()
@@ -159,6 +169,7 @@ impl TxRing {
             ready: Instant::NEVER,
         });
         self.posted.set(self.posted.get() + u64::from(descs));
+        self.used_max.set(self.used_max.get().max(self.used()));
     }
 
     /// The driver writes the tail; the device sees it at `at` and has fetched what was posted.
