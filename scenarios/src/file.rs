@@ -24,6 +24,7 @@ mod expect;
 mod host;
 pub(crate) use host::as_struct;
 mod kernel;
+mod layout;
 mod load;
 mod nic;
 
@@ -287,7 +288,7 @@ fn hosts(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
     }
     let mut layouts = LayoutSet::default();
     if let Some(value) = obj.get("layouts") {
-        host::layouts(loading, &value, &mut layouts);
+        layout::read(loading, &value, &mut layouts);
     }
     let machine = obj.given("machine");
     let kernel = obj.get("kernel");

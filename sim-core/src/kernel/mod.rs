@@ -18,6 +18,7 @@ pub mod locking;
 pub mod napi;
 pub mod offload;
 pub mod netdev;
+pub mod netdev_fields;
 pub mod sched;
 pub mod skb;
 pub mod slab;

@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod collect;
+mod lines;
 #[cfg(test)]
 mod kernel_tests;
 #[cfg(test)]
