@@ -7,7 +7,7 @@ use crate::error::{At, did_you_mean};
 use crate::file::{Draft, HostDraft, KindDraft, LoadDraft};
 use crate::rules;
 use crate::walk::{Placed, Walk};
-use sim_core::config::{Qdisc, Stop, XmitMode};
+use sim_core::config::{NicDriver, Qdisc, Stop, XmitMode};
 use sim_core::machine::cost::{Arch, MemoryModel};
 
 /// Longest simulated time: 10 s.
@@ -25,6 +25,7 @@ const CHECKS: &[Check] = &[
     names_are_words,
     host_names,
     links,
+    crate::streams::streams,
     stop_given,
     times,
     stop_after_window,
@@ -48,6 +49,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     thresholds,
     store_buffer,
     tas_bit,
+    crate::streams::vlans,
 ];
 
 /// Runs every rule.
@@ -125,9 +127,14 @@ fn links(draft: &Draft, walk: &mut Walk) {
             }
             continue;
         };
-        if matches!(draft.hosts[host].devices[dev].kind, Some(KindDraft::Dummy)) {
+        let kind = match draft.hosts[host].devices[dev].kind {
+            Some(KindDraft::Dummy) => Some("Dummy"),
+            Some(KindDraft::Vlan(_)) => Some("Vlan"),
+            _ => None,
+        };
+        if let Some(kind) = kind {
             wrong(
-                format!("`{shown}` is a Dummy; only a NIC has a cable"),
+                format!("`{shown}` is a {kind}; only a NIC has a cable"),
                 "give the device `kind: Nic()`",
             );
         }
@@ -216,12 +223,11 @@ fn endless_loads(draft: &Draft, walk: &mut Walk) {
         return;
     }
     for load in draft.hosts.iter().flat_map(|h| &h.workloads) {
-        if load
-            .value
-            .packets()
-            .as_ref()
-            .is_some_and(|p| p.value.is_none())
-        {
+        let count = match &load.value {
+            LoadDraft::Netperf(n) => &n.bytes,
+            other => other.packets(),
+        };
+        if count.as_ref().is_some_and(|p| p.value.is_none()) {
             let help = Some("give it `packets`, or write `stop: At(..)`".into());
             let message = "this load never ends, so the scenario never becomes quiescent";
             walk.report(rules::ENDLESS, head(&load.at), message, help);
@@ -365,8 +371,14 @@ fn frames_need_nic(host: &HostDraft, walk: &mut Walk) {
             .devices
             .iter()
             .find(|d| d.name.as_ref().filter(named).is_some());
-        if matches!(device.and_then(|d| d.kind.as_ref()), Some(KindDraft::Dummy)) {
-            let message = format!("`{}` is a Dummy; frames arrive only at a Nic", from.value);
+        let kind = match device.and_then(|d| d.kind.as_ref()) {
+            Some(KindDraft::Dummy) => Some("Dummy"),
+            Some(KindDraft::Vlan(_)) => Some("Vlan"),
+            Some(KindDraft::Nic(nic)) if nic.driver == NicDriver::Myri10ge => Some("Myri10ge"),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            let message = format!("`{}` is a {kind}; frames arrive only at a Nic", from.value);
             walk.report(
                 rules::NEEDS_NIC,
                 from.at.clone(),

@@ -6,12 +6,17 @@
 //! its own `kernel`, the axis is `kernel.dev_weight`) no longer reaches them.
 
 use crate::expect::{Expect, Violations};
-use crate::file::{Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft, NicDraft};
+use crate::file::{
+    Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft, NicDraft, OFFLOADS,
+    VlanDraft,
+};
 use crate::machine::{override_name, print_value};
 use crate::sweep::Axis;
 use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
-use sim_core::config::{Moderation, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
+use sim_core::config::{Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
+use sim_core::frame::Tpid;
+use sim_core::kernel::features::Features;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
@@ -80,6 +85,11 @@ pub(crate) fn print(draft: &Draft, axes: &[Axis]) -> String {
         );
     }
     out.line(1, "],");
+    let parameters = draft.parameters.iter();
+    let parameters: Vec<String> = parameters
+        .map(|(name, paths)| format!("{name:?}: {paths:?}"))
+        .collect();
+    out.line(1, format!("parameters: {{{}}},", parameters.join(", ")));
     out.end(draft, axes);
     out.line(0, ")");
     out.text
@@ -178,13 +188,27 @@ impl Printer {
         } else {
             self.computed(tas)
         };
+        let given = |given: bool, field: String| {
+            if given {
+                field + ","
+            } else {
+                self.computed(field)
+            }
+        };
+        let vlan = kernel.vlan_features.map_or("", |v| v.name());
+        let vlan = given(kernel.vlan_features_given, format!("vlan_features: {vlan}"));
+        let validate = on(kernel.validate_in_lock.unwrap_or_default());
+        let validate = given(
+            kernel.validate_given,
+            format!("validate_in_lock: {validate}"),
+        );
         let costs: Vec<String> = kernel
             .costs
             .iter()
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, clock: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, {vlan} {validate} clock: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
             kernel.hz.unwrap_or_default(),
@@ -207,6 +231,7 @@ impl Printer {
         for device in &host.devices {
             let kind = match &device.kind {
                 Some(KindDraft::Nic(nic)) => nic_text(nic),
+                Some(KindDraft::Vlan(vlan)) => vlan_text(vlan),
                 _ => "Dummy".into(),
             };
             let qdisc = match device.qdisc.as_ref().map(|q| q.value) {
@@ -325,16 +350,49 @@ fn nic_text(nic: &NicDraft) -> String {
         None => "None".into(),
     };
     let cpu = nic.irq_cpus.as_deref().and_then(<[_]>::first);
-    format!(
-        "Nic(tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, bql: {bql}, stop_thresh: {}, wake_thresh: {}, napi_weight: {}, wire_overhead: \"{}\")",
+    let offloads = |f: Option<Features>| {
+        let f = f.unwrap_or_default();
+        let words = OFFLOADS.iter().filter(|(_, bit)| f.has(*bit));
+        words.map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
+    };
+    let offloads = format!(
+        "offloads: [{}], vlan_offloads: [{}], max_tags_offload: {}",
+        offloads(nic.features),
+        offloads(nic.vlan_features),
+        nic.max_tags_offload.unwrap_or_default()
+    );
+    let hardware = format!(
+        "tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, napi_weight: {}, wire_overhead: \"{}\", {offloads}",
         number(&nic.tx_ring),
         number(&nic.rx_ring),
         Rate.print(nic.rate.unwrap_or_default()),
         cpu.map_or(0, |c| c.value),
-        number(&nic.stop_thresh),
-        number(&nic.wake_thresh),
         number(&nic.napi_weight),
         Size.print(number(&nic.wire_overhead)),
+    );
+    if nic.driver == NicDriver::Myri10ge {
+        let memory = Size.print(u64::from(nic.tx_memory.unwrap_or_default()));
+        return format!("Myri10ge({hardware}, tx_memory: \"{memory}\")");
+    }
+    format!(
+        "Nic({hardware}, bql: {bql}, stop_thresh: {}, wake_thresh: {})",
+        number(&nic.stop_thresh),
+        number(&nic.wake_thresh),
+    )
+}
+
+fn vlan_text(vlan: &VlanDraft) -> String {
+    let proto = match vlan.proto {
+        Some(Tpid::Ad) => "ad",
+        _ => "q",
+    };
+    let mtu = vlan.mtu.flatten().map(|m| format!("\"{}\"", Size.print(m)));
+    format!(
+        "Vlan(on: {:?}, id: {}, proto: {proto}, reorder_hdr: {}, mtu: {})",
+        text(&vlan.on),
+        number(&vlan.id),
+        on(vlan.reorder_hdr.unwrap_or_default()),
+        option(mtu)
     )
 }
 
@@ -387,6 +445,30 @@ fn load_text(load: &LoadDraft) -> String {
                 all.join(", ")
             )
         }
+        LoadDraft::Netperf(n) => format!(
+            "Netperf(dev: {:?}, cpu: {}, to: {:?}, port: {}, message: {:?}, sndbuf: {:?}, limit_output: {:?}, bytes: {})",
+            text(&n.dev),
+            load.cpus().first().map_or(0, |c| c.value),
+            text(&n.to),
+            number(&n.port),
+            Size.print(number(&n.message)),
+            Size.print(number(&n.sndbuf)),
+            Size.print(number(&n.limit_output)),
+            option(
+                n.bytes
+                    .as_ref()
+                    .and_then(|b| b.value)
+                    .map(|b| format!("{:?}", Size.print(b)))
+            )
+        ),
+        LoadDraft::Netserver(n) => format!(
+            "Netserver(dev: {:?}, cpu: {}, port: {}, window: {:?}, size: {:?})",
+            text(&n.dev),
+            load.cpus().first().map_or(0, |c| c.value),
+            number(&n.port),
+            Size.print(number(&n.window)),
+            Size.print(number(&n.size))
+        ),
         LoadDraft::Forward { from, to, pps, .. } => format!(
             "Forward(from: {:?}, to: {:?}, size: {size:?}, pps: {}, packets: {packets})",
             text(from),

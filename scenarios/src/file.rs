@@ -14,7 +14,9 @@ use crate::walk::{Obj, Placed, Value};
 use sim_core::config::{
     ClockSource, Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode,
 };
+use sim_core::frame::Tpid;
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::features::{Features, VlanFeatures};
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
 use sim_core::machine::layout::LayoutSet;
@@ -26,7 +28,10 @@ pub(crate) use host::as_struct;
 mod kernel;
 mod layout;
 mod load;
+mod netperf;
 mod nic;
+pub(crate) use netperf::{NetperfDraft, NetserverDraft};
+pub(crate) use nic::OFFLOADS;
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +50,7 @@ pub(crate) struct Draft {
     pub name: Option<Placed<String>>,
     pub hosts: Vec<HostDraft>,
     pub links: Vec<LinkDraft>,
+    pub parameters: Vec<(String, Vec<String>)>,
     pub stop: Option<Placed<Stop>>,
     pub stop_given: bool,
     pub measure: Option<Placed<Measure>>,
@@ -86,6 +92,10 @@ pub(crate) struct KernelDraft {
     pub hz: Option<u32>,
     pub bql_mb: Option<bool>,
     pub stop_recheck: Option<bool>,
+    pub vlan_features: Option<VlanFeatures>,
+    pub vlan_features_given: bool,
+    pub validate_in_lock: Option<bool>,
+    pub validate_given: bool,
     pub clock: Option<Option<ClockSource>>,
     pub costs: Vec<(Cost, u32)>,
 }
@@ -100,6 +110,16 @@ pub(crate) struct DeviceDraft {
 pub(crate) enum KindDraft {
     Dummy,
     Nic(Box<NicDraft>),
+    Vlan(VlanDraft),
+}
+
+pub(crate) struct VlanDraft {
+    pub on: Option<Placed<String>>,
+    pub id: Option<Placed<u32>>,
+    pub proto: Option<Tpid>,
+    pub reorder_hdr: Option<bool>,
+    pub mtu: Option<Option<u64>>,
+    pub mtu_at: Option<At>,
 }
 
 pub(crate) struct NicDraft {
@@ -114,6 +134,10 @@ pub(crate) struct NicDraft {
     pub wake_thresh: Option<Placed<u32>>,
     pub napi_weight: Option<Placed<u32>>,
     pub wire_overhead: Option<Placed<u64>>,
+    pub features: Option<Features>,
+    pub vlan_features: Option<Features>,
+    pub max_tags_offload: Option<u8>,
+    pub tx_memory: Option<u32>,
 }
 
 pub(crate) struct LinkDraft {
@@ -154,6 +178,8 @@ pub(crate) enum LoadDraft {
         pps: Option<Option<u64>>,
         packets: Packets,
     },
+    Netperf(Box<NetperfDraft>),
+    Netserver(Box<NetserverDraft>),
 }
 
 impl Draft {
@@ -175,6 +201,8 @@ impl LoadDraft {
                 cpus.as_deref().unwrap_or(&[])
             }
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
+            LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
+            LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Forward { .. } => &[],
         }
     }
@@ -186,6 +214,8 @@ impl LoadDraft {
             | LoadDraft::Paced { dev, .. }
             | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
+            LoadDraft::Netperf(n) => n.dev.iter().collect(),
+            LoadDraft::Netserver(n) => n.dev.iter().collect(),
         }
     }
 
@@ -195,7 +225,7 @@ impl LoadDraft {
             LoadDraft::Pktgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
-            LoadDraft::Train { .. } => &None,
+            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => &None,
         }
     }
 
@@ -205,7 +235,7 @@ impl LoadDraft {
             LoadDraft::Pktgen { size, .. }
             | LoadDraft::Paced { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
-            LoadDraft::Train { .. } => None,
+            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => None,
         }
     }
 }
@@ -233,6 +263,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         }),
     };
     let links = host::links(loading, obj.get("links"));
+    let parameters = netperf::parameters(loading, obj.get("parameters"));
     let expect = obj
         .get("expect")
         .map(|v| expect::read(loading, &v))
@@ -246,6 +277,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         name,
         hosts,
         links,
+        parameters,
         stop,
         stop_given,
         measure,

@@ -56,6 +56,7 @@ mod reference;
 mod registry;
 mod render;
 mod scenario;
+mod streams;
 mod sweep;
 mod walk;
 

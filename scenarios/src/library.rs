@@ -18,6 +18,8 @@ library! {
     "pfifo",
     "pktgen-start-xmit",
     "two-senders-paced",
+    "vlan-offload",
+    "vlan-on-vlan",
 }
 
 /// Names of the library scenarios, in alphabetical order.

@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The built-in machine profiles, by name.
-const MACHINES: [(&str, &str); 3] = [
+const MACHINES: [(&str, &str); 5] = [
+    ("k8-2cpu", include_str!("../machines/k8-2cpu.ron")),
+    ("k8-4cpu", include_str!("../machines/k8-4cpu.ron")),
     ("kunpeng-920", include_str!("../machines/kunpeng-920.ron")),
     ("oracle", include_str!("../machines/oracle.ron")),
     ("x86-skylake", include_str!("../machines/x86-skylake.ron")),

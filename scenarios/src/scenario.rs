@@ -3,7 +3,11 @@
 use crate::expect::Expect;
 use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
-use sim_core::config::{Config, Device, DeviceKind, Host, Kernel, Link, Nic, Pktgen, Workload};
+use crate::walk::Placed;
+use sim_core::config::{
+    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Vlan, Workload,
+};
+use sim_core::frame::Tag;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -119,7 +123,11 @@ impl Scenario {
 pub(crate) fn build(draft: &Draft) -> Option<Config> {
     Some(Config {
         name: draft.name.as_ref()?.value.clone(),
-        hosts: draft.hosts.iter().map(host).collect::<Option<_>>()?,
+        hosts: draft
+            .hosts
+            .iter()
+            .map(|h| host(&draft.hosts, h))
+            .collect::<Option<_>>()?,
         links: draft
             .links
             .iter()
@@ -137,7 +145,7 @@ pub(crate) fn build(draft: &Draft) -> Option<Config> {
     })
 }
 
-fn host(host: &HostDraft) -> Option<Host> {
+fn host(all: &[HostDraft], host: &HostDraft) -> Option<Host> {
     Some(Host {
         name: host.name.as_ref()?.value.clone(),
         machine: Arc::new(host.machine.as_ref()?.profile.clone()),
@@ -149,21 +157,94 @@ fn host(host: &HostDraft) -> Option<Host> {
             hz: host.kernel.hz?,
             bql_mb: host.kernel.bql_mb?,
             stop_recheck: host.kernel.stop_recheck?,
+            vlan_features: host.kernel.vlan_features?,
+            validate_in_lock: host.kernel.validate_in_lock?,
             clock: host.kernel.clock?,
             costs: host.kernel.costs.clone(),
         },
         layouts: host.layouts.clone(),
-        devices: host.devices.iter().map(device).collect::<Option<_>>()?,
+        devices: host
+            .devices
+            .iter()
+            .map(|d| device(host, d))
+            .collect::<Option<_>>()?,
         workloads: host
             .workloads
             .iter()
-            .map(|w| load(host, &w.value))
+            .map(|w| stream(all, host, &w.value).unwrap_or_else(|| load(host, &w.value)))
             .collect::<Option<_>>()?,
     })
 }
 
-fn device(device: &crate::file::DeviceDraft) -> Option<Device> {
+/// A netperf or netserver; `None` for other loads. Connections are numbered by their netservers.
+fn stream(all: &[HostDraft], host: &HostDraft, load: &LoadDraft) -> Option<Option<Workload>> {
+    let servers = all
+        .iter()
+        .enumerate()
+        .flat_map(|(h, host)| (0..host.workloads.len()).map(move |w| (h, w)));
+    let servers: Vec<(usize, usize)> = servers
+        .filter(|&(h, w)| matches!(all[h].workloads[w].value, LoadDraft::Netserver(_)))
+        .collect();
+    let number = |found: (usize, usize)| {
+        let at = servers.iter().position(|&s| s == found)?;
+        u16::try_from(at).ok()
+    };
+    let size = |size: &Option<Placed<u64>>| u32::try_from(size.as_ref()?.value).ok();
+    let cpu = || u16::try_from(load.cpus().first()?.value).ok();
+    let dev = |dev: &Option<Placed<String>>| {
+        let name = &dev.as_ref()?.value;
+        let named =
+            |d: &crate::file::DeviceDraft| d.name.as_ref().is_some_and(|n| n.value == *name);
+        host.devices.iter().position(named)
+    };
+    Some(match load {
+        LoadDraft::Netperf(n) => (|| {
+            let dev = dev(&n.dev)?;
+            Some(Workload::Netperf(Netperf {
+                dev,
+                cpu: cpu()?,
+                conn: number(crate::streams::peer(all, n)?)?,
+                mtu: crate::streams::mtu(host, dev) as u32,
+                message: size(&n.message)?,
+                sndbuf: size(&n.sndbuf)?,
+                limit_output: size(&n.limit_output)?,
+                bytes: n.bytes.as_ref()?.value,
+            }))
+        })(),
+        LoadDraft::Netserver(n) => (|| {
+            let same = |(h, w): &(usize, usize)| match &all[*h].workloads[*w].value {
+                LoadDraft::Netserver(other) => std::ptr::eq(&**other, &**n),
+                _ => false,
+            };
+            let dev = dev(&n.dev)?;
+            Some(Workload::Netserver(Netserver {
+                dev,
+                cpu: cpu()?,
+                conn: number(*servers.iter().find(|s| same(s))?)?,
+                mtu: crate::streams::mtu(host, dev) as u32,
+                window: size(&n.window)?,
+                size: size(&n.size)?,
+            }))
+        })(),
+        _ => return None,
+    })
+}
+
+fn device(host: &HostDraft, device: &crate::file::DeviceDraft) -> Option<Device> {
     let kind = match device.kind.as_ref()? {
+        KindDraft::Vlan(v) => {
+            let on = &v.on.as_ref()?.value;
+            let named =
+                |d: &crate::file::DeviceDraft| d.name.as_ref().is_some_and(|n| n.value == *on);
+            DeviceKind::Vlan(Vlan {
+                on: host.devices.iter().position(named)?,
+                tag: Tag {
+                    tpid: v.proto?,
+                    vid: u16::try_from(v.id.as_ref()?.value).ok()?,
+                },
+                reorder_hdr: v.reorder_hdr?,
+            })
+        }
         KindDraft::Dummy => DeviceKind::Dummy,
         KindDraft::Nic(draft) => DeviceKind::Nic(nic(draft)?),
     };
@@ -194,6 +275,10 @@ fn nic(draft: &NicDraft) -> Option<Nic> {
         wake_thresh: draft.wake_thresh.as_ref()?.value,
         napi_weight: draft.napi_weight.as_ref()?.value,
         wire_overhead: u32::try_from(draft.wire_overhead.as_ref()?.value).ok()?,
+        features: draft.features?,
+        vlan_features: draft.vlan_features?,
+        max_tags_offload: draft.max_tags_offload?,
+        tx_memory: draft.tx_memory?,
     })
 }
 
@@ -257,7 +342,9 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
             size,
             packets,
         },
-        LoadDraft::Train { .. } => unreachable!("returned above"),
+        LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => {
+            unreachable!("returned above, or a stream")
+        }
         LoadDraft::Forward { from, to, pps, .. } => Workload::Forward {
             from: index(from)?,
             to: index(to)?,

@@ -64,6 +64,7 @@ structs! {
         layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise: a name, `Pahole(\"FILE\")`, Changed, or a map of field to (offset, size).";
         hosts: "list of Host" Required, "The hosts. They share nothing but links.";
         links: "list of Link" Ron("[]"), "Cables between NICs.";
+        parameters: "map of name to list of paths" Ron("{}"), "Short names for `--set` and sweeps: each sets the fields at all its paths.";
         stop: "Quiescent or At" Computed("`At(warmup + window)` if `measure` is given"), "When a run ends.";
         measure: "Measure" Computed("no measurement"), "A window of steady state to measure.";
         sweep: "Sweep, or list of Axis" Ron("[]"), "Axes; every combination of their values is a point.";
@@ -84,6 +85,8 @@ structs! {
         hz: "100, 250, 300, 1000" Ron("250"), "Timer ticks a second (`CONFIG_HZ`).";
         bql_mb: "on, off" Ron("on"), "The barriers of BQL between the stop bit and the second look.";
         stop_recheck: "on, off" Ron("on"), "The second look of drivers after they stopped a queue, with its barriers.";
+        vlan_features: "v3_7, thread_patch, modern" Computed("v3_7 before v3.16, else modern"), "What VLAN devices promise for tagged frames: nothing; their own features (the thread's patch); what the device below promises. The last goes with the feature rules of v6.9, the others with those of v3.7.";
+        validate_in_lock: "on, off" Computed("on before v3.18, but off with `vlan_features: modern`"), "Segmentation, checksums and tags are done in software under the transmit lock.";
         clock: "ClockSource or None" Ron("None"), "A clock with a visible grain, for comparing with recordings made on one.";
         costs: "map of cost key to instructions" Ron("{}"), "Instruction counts that replace the built-in ones.";
     }
@@ -98,7 +101,7 @@ structs! {
         kernel: "Kernel" Computed("the scenario's"), "Overrides single fields.";
         layouts: "map of struct name to Layout" Computed("the scenario's"), "Overrides single structs.";
         devices: "list of Device" Ron("[]"), "Network devices.";
-        workloads: "list of Pktgen, Paced, Train, Forward" Ron("[]"), "Loads.";
+        workloads: "list of Pktgen, Paced, Train, Forward, Netperf, Netserver" Ron("[]"), "Loads.";
     }
     LINK "Link" "A cable between two NICs, full duplex." {
         a: "\"host:device\"" Required, "One end.";
@@ -107,7 +110,7 @@ structs! {
     }
     DEVICE "Device" "A network device." {
         name: "text of 1 to 15 characters" Required, "Interface name.";
-        kind: "Dummy, Nic" Ron("Dummy"), "Device and driver.";
+        kind: "Dummy, Nic, Myri10ge, Vlan" Ron("Dummy"), "Device and driver.";
         txqs: "1 to 256" Ron("1"), "Transmit queues.";
         qdisc: "PfifoFast, Pfifo, Prio, FqCodel, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
     }
@@ -123,6 +126,29 @@ structs! {
         wake_thresh: "1 to 32768" Ron("1"), "It is woken when at least this many are free.";
         napi_weight: "1 to 65535" Ron("64"), "Most packets of one NAPI poll.";
         wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
+        offloads: "list of sg, ip_csum, hw_csum, tso, vlan_tx" Ron("[]"), "`features`: what the hardware can do.";
+        vlan_offloads: "list of the same" Computed("`offloads` without vlan_tx"), "`vlan_features`: what of it for a frame with one tag.";
+        max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments or looks for where to sum; a frame with more breaks a law.";
+    }
+    MYRI10GE "Myri10ge" "Myricom 10 Gbit/s (`myri10ge`): descriptors are written into the NIC, TSO, checksums, LRO over tags in the data; no tag insertion, no BQL." {
+        tx_ring: "1 to 32768" Ron("1024"), "Descriptors in the transmit ring; 64 must be free for a frame to be segmented.";
+        rx_ring: "1 to 32768" Ron("1024"), "Descriptors in the receive ring.";
+        rate: "rate" Ron("\"10Gbit\""), "Link rate.";
+        irq_cpu: "CPU" Ron("0"), "CPU that takes its interrupts.";
+        moderation: "Throttle, Delay" Ron("Throttle(gap: \"75us\")"), "Interrupt moderation (`myri10ge_intr_coal_delay`); whether the NIC counts from the last interrupt or from the first event is not documented.";
+        napi_weight: "1 to 65535" Ron("64"), "Most packets one poll takes.";
+        wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
+        offloads: "list of sg, ip_csum, hw_csum, tso" Ron("[sg, hw_csum, tso]"), "`features`.";
+        vlan_offloads: "list of the same" Computed("`offloads`"), "`vlan_features`.";
+        max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
+        tx_memory: "size" Ron("\"128KiB\""), "Memory of the NIC that is filled ahead of the wire: a frame is completed once it lies there. Prior: the NIC has 2 MiB for firmware, rings and both directions; 0 completes a frame when it has left.";
+    }
+    VLAN "Vlan" "A VLAN on another device, which may be a VLAN itself (`net/8021q`). It takes no lock; give it `qdisc: Noqueue`." {
+        on: "device name" Required, "The device below.";
+        id: "1 to 4094" Required, "VLAN id.";
+        proto: "q, ad" Ron("q"), "802.1Q or 802.1ad.";
+        reorder_hdr: "on, off" Ron("on"), "Off: the tag is put into the data when the header is built, unless the device below inserts tags.";
+        mtu: "size or None" Ron("None"), "MTU without the tag; None is that of the device below.";
     }
     THROTTLE "Throttle" "At least so long between two interrupts (Intel's ITR)." {
         gap: "time" Required, "Time between interrupts; 0 is an interrupt an event.";
@@ -191,6 +217,23 @@ structs! {
     CHANGED "Changed" "A layout with fields moved or added." {
         from: "name, Pahole(\"FILE\") or map of field to (offset, size)" Required, "What is changed.";
         fields: "map of field to (offset, size)" Required, "Fields that lie elsewhere than in `from`, or are new.";
+    }
+    NETPERF "Netperf" "The sending side of netperf's TCP_STREAM test." {
+        dev: "device name" Required, "Device that the route leads to.";
+        cpu: "CPU" Required, "CPU it runs on.";
+        to: "host name" Required, "Host with the Netserver.";
+        port: "1 to 65535" Ron("12865"), "Port of the Netserver.";
+        message: "size" Ron("\"65536B\""), "Bytes of one send (`-m`).";
+        sndbuf: "size" Ron("\"1MiB\""), "Send buffer, in truesize: what autotuning reaches for twice the data in flight at 10 Gbit/s.";
+        limit_output: "size" Ron("\"131072B\""), "`tcp_limit_output_bytes`: what TSQ lets the connection have below TCP, in truesize.";
+        bytes: "size or None" Ron("None"), "Bytes to send; None is endless.";
+    }
+    NETSERVER "Netserver" "The receiving side of netperf's TCP_STREAM test." {
+        dev: "device name" Required, "Device that its address belongs to.";
+        cpu: "CPU" Required, "CPU it runs on.";
+        port: "1 to 65535" Ron("12865"), "Port it listens on.";
+        window: "size" Ron("\"524288B\""), "Largest window it advertises: what autotuning reaches for twice the data in flight at 10 Gbit/s.";
+        size: "size" Ron("\"87380B\""), "Bytes of one receive (`-M`).";
     }
     QUIESCENT "Quiescent" "Stop when nothing is left to do." {
         limit: "time" Required, "Stop at this time if that never happens.";

@@ -43,11 +43,46 @@ enum Step {
 /// # Errors
 /// If the path is malformed or leads nowhere; the message says where it ends.
 pub(crate) fn set(root: &mut Node, path: &str, value: &Node) -> Result<(), String> {
+    let named = parameter(root, path);
+    if !named.is_empty() {
+        return named
+            .iter()
+            .try_for_each(|path| place(root, &steps(path)?, value, ""));
+    }
     match path {
         "threads" => set_threads(root, value),
         "variant" => set(root, "kernel.lockless", value),
         _ => place(root, &steps(path)?, value, ""),
     }
+}
+
+/// The paths that the scenario's parameter `name` sets; none if it has no such parameter.
+fn parameter(root: &Node, name: &str) -> Vec<String> {
+    let Kind::Struct(_, fields) = &root.kind else {
+        return Vec::new();
+    };
+    let Some(all) = fields.iter().find(|f| f.name.text == "parameters") else {
+        return Vec::new();
+    };
+    let paths = match &all.value.kind {
+        Kind::Map(pairs) => pairs
+            .iter()
+            .find(|(key, _)| matches!(&key.kind, Kind::Str(text) if text == name))
+            .map(|(_, value)| value),
+        Kind::Struct(None, fields) => fields
+            .iter()
+            .find(|f| f.name.text == name)
+            .map(|f| &f.value),
+        _ => None,
+    };
+    let Some(Kind::List(paths)) = paths.map(|p| &p.kind) else {
+        return Vec::new();
+    };
+    let text = |p: &Node| match &p.kind {
+        Kind::Str(text) => Some(text.clone()),
+        _ => None,
+    };
+    paths.iter().filter_map(text).collect()
 }
 
 fn steps(path: &str) -> Result<Vec<Step>, String> {

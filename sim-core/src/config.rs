@@ -197,6 +197,8 @@ pub struct Nic {
     pub vlan_features: Features,
     /// Tags that it parses when it segments or sums.
     pub max_tags_offload: u8,
+    /// Bytes that it fetches ahead of the wire into memory of its own; it is done with a frame then.
+    pub tx_memory: u32,
 }
 
 /// The drivers of NICs.
@@ -312,6 +314,8 @@ pub struct Netperf {
     pub cpu: u16,
     /// Number of the connection; one [`Netserver`] has the same.
     pub conn: u16,
+    /// MTU of the device.
+    pub mtu: u32,
     /// Bytes of one `send`.
     pub message: u32,
     /// `sk_sndbuf`, in bytes of truesize.
@@ -331,6 +335,8 @@ pub struct Netserver {
     pub cpu: u16,
     /// Number of the connection.
     pub conn: u16,
+    /// MTU of the device.
+    pub mtu: u32,
     /// Largest window it advertises, in bytes.
     pub window: u32,
     /// Bytes of one `recv`.

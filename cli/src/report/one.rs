@@ -5,7 +5,7 @@ use super::{counters, netperf, violation};
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Table};
 use hdrhistogram::Histogram;
-use sim_core::config::{Config, Device, DeviceKind};
+use sim_core::config::{Config, Device, DeviceKind, NicDriver};
 use sim_core::engine::StopReason;
 use sim_core::metrics::{Metrics, Qdisc, rate};
 use sim_core::world::Outcome;
@@ -110,7 +110,11 @@ fn device(device: &Device) -> String {
     use sim_core::config::Qdisc;
     let kind = match device.kind {
         DeviceKind::Dummy => "dummy",
-        DeviceKind::Nic(_) => "nic",
+        DeviceKind::Vlan(_) => "vlan",
+        DeviceKind::Nic(ref nic) => match nic.driver {
+            NicDriver::Myri10ge => "myri10ge",
+            NicDriver::Plain => "nic",
+        },
     };
     let qdisc = match device.qdisc {
         Qdisc::PfifoFast { .. } => "pfifo_fast",

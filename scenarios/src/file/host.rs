@@ -221,10 +221,18 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
         &value.node,
         &value.path,
         "a device kind",
-        &[&schema::DUMMY, &schema::NIC],
+        &[
+            &schema::DUMMY,
+            &schema::NIC,
+            &schema::MYRI10GE,
+            &schema::VLAN,
+        ],
     )?;
     if obj.spec.name == "Dummy" {
         return Some(KindDraft::Dummy);
+    }
+    if obj.spec.name == "Vlan" {
+        return Some(KindDraft::Vlan(super::nic::vlan(loading, &obj)));
     }
     let nic = super::nic::read(loading, &obj);
     Some(KindDraft::Nic(Box::new(nic)))

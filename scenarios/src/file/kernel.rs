@@ -9,6 +9,7 @@ use crate::units::Quantity;
 use crate::walk::{Placed, Value, Walk};
 use sim_core::config::{ClockSource, Set3Retry};
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::features::VlanFeatures;
 use sim_core::kernel::variant::{Builtin, Lockless};
 use sim_core::machine::cost::Arch;
 
@@ -66,6 +67,26 @@ pub(super) fn read(
     let stop_recheck = obj
         .get("stop_recheck")
         .and_then(|v| loading.walk.switch(&v));
+    let rules = VlanFeatures::ALL.iter().map(|&v| (v.name(), v));
+    let vlan_features = match obj.given("vlan_features") {
+        Some(value) => loading
+            .walk
+            .word(&value, false, &rules.collect::<Vec<_>>())
+            .map(|v| v.value),
+        None => version.map(|v| {
+            if v < (3, 16) {
+                VlanFeatures::V3_7
+            } else {
+                VlanFeatures::Modern
+            }
+        }),
+    };
+    let validate_in_lock = match obj.given("validate_in_lock") {
+        Some(value) => loading.walk.switch(&value).map(|on| on.value),
+        None => version
+            .zip(vlan_features)
+            .map(|(v, rule)| v < (3, 18) && rule != VlanFeatures::Modern),
+    };
     let clock = obj
         .get("clock")
         .and_then(|v| loading.walk.optional(v, clock));
@@ -84,6 +105,10 @@ pub(super) fn read(
         hz: hz.map(|hz| hz.value),
         bql_mb: bql_mb.map(|on| on.value),
         stop_recheck: stop_recheck.map(|on| on.value),
+        vlan_features,
+        vlan_features_given: obj.given("vlan_features").is_some(),
+        validate_in_lock,
+        validate_given: obj.given("validate_in_lock").is_some(),
         clock,
         costs,
     })

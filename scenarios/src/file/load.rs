@@ -20,6 +20,8 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         &schema::PACED,
         &schema::TRAIN,
         &schema::FORWARD,
+        &schema::NETPERF,
+        &schema::NETSERVER,
     ];
     let obj = loading
         .walk
@@ -28,6 +30,8 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         "Pktgen" => pktgen(loading, &obj),
         "Paced" => paced(loading, &obj),
         "Train" => train(loading, &obj),
+        "Netperf" => super::netperf::netperf(loading, &obj),
+        "Netserver" => super::netperf::netserver(loading, &obj),
         _ => forward(loading, &obj),
     };
     Some(value.place(load))

@@ -1,13 +1,17 @@
 //! NICs.
 
-use super::NicDraft;
+use super::{NicDraft, VlanDraft};
 use crate::loader::Loading;
 use crate::rules;
 use crate::schema;
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
 use sim_core::config::{Moderation, NicDriver};
+use sim_core::frame::Tpid;
+use sim_core::kernel::features::Features;
 
+/// Least MTU: what every IPv4 host takes (RFC 791).
+const MIN_MTU: u64 = 576;
 /// Most descriptors of a ring.
 const MAX_RING: u32 = 32_768;
 
@@ -42,18 +46,104 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
     let wire_overhead = obj
         .get("wire_overhead")
         .and_then(|v| loading.walk.quantity(&v, Quantity::Size));
+    let myri10ge = obj.spec.name == "Myri10ge";
+    let offloads = obj.get("offloads");
+    let features = offloads.and_then(|v| features(loading, &v));
+    let vlan_features = match obj.given("vlan_offloads") {
+        Some(value) => self::features(loading, &value),
+        None => features.map(|f| f - Features::TAG_TX),
+    };
+    let max_tags = obj.get("max_tags_offload");
+    let max_tags = max_tags.and_then(|v| loading.walk.count32(&v, 0, 4));
     NicDraft {
-        driver: NicDriver::Plain,
+        driver: if myri10ge {
+            NicDriver::Myri10ge
+        } else {
+            NicDriver::Plain
+        },
         tx_ring,
         rx_ring,
         rate: rate.map(|r| r.value),
         irq_cpus: irq_cpu.map(|cpu| vec![cpu]),
         moderation: obj.get("moderation").and_then(|v| moderation(loading, &v)),
-        bql: obj.get("bql").and_then(|v| bql(loading, v)),
-        stop_thresh,
-        wake_thresh,
+        // myri10ge has rules of its own for stopping and waking.
+        bql: if myri10ge {
+            Some(None)
+        } else {
+            obj.get("bql").and_then(|v| bql(loading, v))
+        },
+        stop_thresh: if myri10ge { one(obj) } else { stop_thresh },
+        wake_thresh: if myri10ge { one(obj) } else { wake_thresh },
         napi_weight,
         wire_overhead,
+        features,
+        vlan_features,
+        tx_memory: if myri10ge {
+            obj.get("tx_memory")
+                .and_then(|v| loading.walk.quantity(&v, Quantity::Size))
+                .map(|size| u32::try_from(size.value).unwrap_or(u32::MAX))
+        } else {
+            Some(0)
+        },
+        max_tags_offload: max_tags.and_then(|n| u8::try_from(n.value).ok()),
+    }
+}
+
+fn one(obj: &Obj<'_>) -> Option<Placed<u32>> {
+    Some(Placed {
+        value: 1,
+        at: obj.at.clone(),
+    })
+}
+
+/// Offloads that a NIC can be given, and their words in a scenario.
+pub(crate) const OFFLOADS: [(&str, Features); 5] = [
+    ("sg", Features::SG),
+    ("ip_csum", Features::IP_CSUM),
+    ("hw_csum", Features::HW_CSUM),
+    ("tso", Features::TSO),
+    ("vlan_tx", Features::HW_VLAN_CTAG_TX),
+];
+
+fn features(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Features> {
+    let list = loading.walk.list(value);
+    let mut all = Features::NONE;
+    for word in &list {
+        all |= loading.walk.word(word, false, &OFFLOADS)?.value;
+    }
+    Some(all)
+}
+
+/// A VLAN device.
+pub(super) fn vlan(loading: &mut Loading<'_>, obj: &Obj<'_>) -> VlanDraft {
+    let protos = [("q", Tpid::Q), ("ad", Tpid::Ad)];
+    let mtu = obj.get("mtu");
+    VlanDraft {
+        on: obj.get("on").and_then(|v| loading.walk.text(&v)),
+        id: obj
+            .get("id")
+            .and_then(|v| loading.walk.count32(&v, 1, 4094)),
+        proto: obj
+            .get("proto")
+            .and_then(|v| loading.walk.word(&v, false, &protos))
+            .map(|p| p.value),
+        reorder_hdr: obj
+            .get("reorder_hdr")
+            .and_then(|v| loading.walk.switch(&v))
+            .map(|on| on.value),
+        mtu_at: mtu.as_ref().map(Value::at),
+        mtu: mtu.and_then(|v| {
+            loading.walk.optional(v, |walk, v| {
+                let mtu = walk.quantity(v, Quantity::Size)?;
+                if mtu.value < MIN_MTU {
+                    let help = Some(format!("at least {MIN_MTU}B"));
+                    let message = format!("an MTU of {} bytes", mtu.value);
+                    walk.report(rules::OUT_OF_RANGE, mtu.at, message, help);
+                    return None;
+                }
+                Some(mtu.value)
+            })
+        }),
     }
 }
 

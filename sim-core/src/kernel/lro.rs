@@ -4,7 +4,7 @@
 //! something arrives that cannot follow, and when the driver flushes. Absent: several connections at once
 //! (one descriptor a ring here, eight there).
 
-use super::skb::{Meta, Skb};
+use super::skb::{Meta, RxPages, Skb};
 use super::{Cost, Cpu};
 use crate::frame::{Frame, L4};
 use std::cell::Cell;
@@ -75,7 +75,7 @@ impl Lro {
     }
 
     /// `lro_gen_skb` and `lro_flush`: an skb of the aggregate `frame`.
-    pub(crate) async fn gen_skb(&self, cpu: Cpu<'_>, frame: Frame) -> Option<Skb> {
+    pub(crate) async fn gen_skb(&self, cpu: Cpu<'_>, frame: Frame, pages: RxPages) -> Option<Skb> {
         cpu.spend(Cost::LroFlush);
         let skb = cpu.k.skbs.alloc_frame(cpu, frame).await?;
         let payload = match frame.l4 {
@@ -83,8 +83,13 @@ impl Lro {
             L4::Udp => 0,
         };
         let meta = Meta {
-            nr_frags: if payload > 0 { frame.segs.min(17) as u8 } else { 0 },
+            nr_frags: if payload > 0 {
+                frame.segs.min(17) as u8
+            } else {
+                0
+            },
             data_len: payload,
+            rx_pages: Some(pages),
             ..Meta::default()
         };
         cpu.k.skbs.set_meta(skb, meta);

@@ -13,12 +13,12 @@ mod flow;
 pub(crate) mod forward;
 mod func;
 pub mod layouts;
-pub mod lro;
 pub mod locking;
+pub mod lro;
 pub mod napi;
-pub mod offload;
 pub mod netdev;
 pub mod netdev_fields;
+pub mod offload;
 pub mod sched;
 pub mod skb;
 pub mod slab;
@@ -31,8 +31,8 @@ pub use flow::Flow;
 pub use func::Func;
 
 use crate::config;
-use crate::frame::Tag;
 use crate::engine::time::Instant;
+use crate::frame::Tag;
 use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
 use crate::trace::Kind;
@@ -45,9 +45,9 @@ use netdev::{NetDevice, TxQueue};
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
-use tcp::Sock;
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
+use tcp::Sock;
 
 /// Why an skb was dropped, as the trace says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

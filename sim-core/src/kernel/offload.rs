@@ -3,11 +3,11 @@
 //! The rules are [`features`](super::features)'; here its words are joined with skbs and hardware. What
 //! hardware does with an offload that it was handed beyond its means is modelled as a broken frame.
 
-use super::features::{
-    self, BaseSpec, DevFeatures, EtherType, Features, HeaderOps, Release, Rules, SkbRules, SkbShape,
-    VlanFeatures, VlanSpec,
-};
 use super::core::validate::Todo;
+use super::features::{
+    self, BaseSpec, DevFeatures, EtherType, Features, HeaderOps, Release, Rules, SkbRules,
+    SkbShape, VlanFeatures, VlanSpec,
+};
 use super::skb::{IpSummed, Meta, Skb};
 use super::{Cpu, Func, Kernel};
 use crate::config::{self, DeviceKind};
@@ -72,7 +72,12 @@ pub(crate) fn offloads(host: &config::Host) -> Vec<Offload> {
     // A VLAN may stand before the device it lies on.
     while ids.contains(&None) {
         let before = ids.clone();
-        for (i, d) in host.devices.iter().enumerate().filter(|(i, _)| before[*i].is_none()) {
+        for (i, d) in host
+            .devices
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| before[*i].is_none())
+        {
             ids[i] = match &d.kind {
                 DeviceKind::Vlan(v) => before[v.on].map(|on| {
                     let spec = VlanSpec {

@@ -46,6 +46,25 @@ pub enum IpSummed {
     Unnecessary,
 }
 
+/// Pages of received fragments: each holds two buffers, and its `_count` is on the line of its `struct page`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RxPages {
+    /// `_count` of the first page of the ring, and how many pages there are.
+    pub counts: Word,
+    /// Pages.
+    pub pages: u32,
+    /// Buffer of the first fragment.
+    pub first: u32,
+}
+
+impl RxPages {
+    /// `_count` of the page of fragment `n`.
+    pub fn count(&self, n: u32) -> Word {
+        self.counts
+            .nth((self.first.wrapping_add(n) / 2) % self.pages)
+    }
+}
+
 /// What the stack notes about an skb beside its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
@@ -63,6 +82,8 @@ pub struct Meta {
     pub data_len: u32,
     /// Its head is shared with a clone.
     pub cloned: bool,
+    /// Its fragments are receive buffers.
+    pub rx_pages: Option<RxPages>,
 }
 
 /// What is known of an skb.
@@ -388,8 +409,16 @@ impl Skbs {
         if sharers.get() > 0 {
             cpu.touch([self.head_lines(skb, 0, line::SHINFO)]).await;
         } else {
-            for _ in 0..self.meta(skb).nr_frags {
-                cpu.spend(Cost::PutPage);
+            let meta = self.meta(skb);
+            for n in 0..u32::from(meta.nr_frags) {
+                if let Some(pages) = meta.rx_pages {
+                    cpu.spend(Cost::RxPutPage);
+                    let less = Rmw::Add(1u64.wrapping_neg());
+                    cpu.rmw(pages.count(n), less, Order::Relaxed).await;
+                } else {
+                    cpu.spend(Cost::PutPage);
+                    cpu.elapse(cpu.machine().costs.rmw);
+                }
             }
             self.heads.free(cpu, head).await;
         }

@@ -96,9 +96,7 @@ impl Costs {
             clock_read: span(Param::ClockRead),
             mmio: span(Param::Mmio),
             copy_byte: span(Param::CopyByte),
-            cold_line: Span::from_ps(
-                p.get(Param::Memory) * 1000 / p.get(Param::Mlp).max(1000),
-            ),
+            cold_line: Span::from_ps(p.get(Param::Memory) * 1000 / p.get(Param::Mlp).max(1000)),
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),

@@ -27,11 +27,11 @@ use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
-use crate::kernel::tcp::{self, MSS, Sock, TRUESIZE};
+use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
-use crate::machine::memory::Placement;
+use crate::machine::memory::{Placement, Word};
 use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, RxRing, TxRing, Vector, Wire};
 use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
@@ -465,6 +465,7 @@ fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::
             sndbuf: n.sndbuf,
             limit_output: n.limit_output,
             window: 0,
+            mss: n.mtu - IP_TCP_HEADER,
             peer_window: windows.get(&n.conn).copied().unwrap_or(0),
         },
         Workload::Netserver(n) => tcp::Spec {
@@ -474,6 +475,7 @@ fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::
             sndbuf: 0,
             limit_output: 0,
             window: n.window,
+            mss: n.mtu - IP_TCP_HEADER,
             peer_window: 0,
         },
         _ => return None,
@@ -483,8 +485,8 @@ fn socket(w: &Workload, flow: u32, windows: &BTreeMap<u16, u32>) -> Option<tcp::
 /// skbs that a socket may hold: each with the least payload, its clone, and the segments of a few.
 fn socket_room(w: &Workload) -> u64 {
     match w {
-        Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (MSS + TRUESIZE)),
-        Workload::Netserver(n) => 256 + u64::from(n.window / MSS),
+        Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (n.mtu - IP_TCP_HEADER + TRUESIZE)),
+        Workload::Netserver(n) => 256 + u64::from(n.window / (n.mtu - IP_TCP_HEADER)),
         _ => 0,
     }
 }
@@ -522,14 +524,26 @@ fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Port {
     };
     for &cpu in &nic.irq_cpus {
         let (tx, rx) = (nic.tx_ring, nic.rx_ring);
-        port.tx
-            .push(TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE));
+        let tx = TxRing::new(tx, ring("tx", tx), DESCS_PER_LINE);
+        tx.set_ahead(nic.tx_memory);
+        port.tx.push(tx);
         port.rx
             .push(RxRing::new(rx, ring("rx", rx), DESCS_PER_LINE));
         port.vectors
             .push(Vector::new(cpu, hardware(nic.moderation)));
     }
     port
+}
+
+/// `_count` of each page of receive buffers, on a line of its own; two buffers are on a page.
+fn rx_pages(memory: &mut Placement, name: &str, rx_ring: u32) -> Word {
+    let word =
+        |memory: &mut Placement, n| memory.lone_word(&format!("{name} rx page {n} _count"), 0);
+    let first = word(memory, 0);
+    for n in 1..rx_ring.div_ceil(2) {
+        word(memory, n);
+    }
+    first
 }
 
 fn hardware(moderation: config::Moderation) -> Moderation {
@@ -707,6 +721,7 @@ impl HostBuilder<'_> {
                         forward_to: Cell::new(None),
                     }),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
+                        pages: rx_pages(memory, &d.name, nic.rx_ring),
                         buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
                         tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
                         lro: Lro::new(LRO_MAX),

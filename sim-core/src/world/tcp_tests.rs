@@ -11,10 +11,10 @@ use crate::frame::{Tag, Tpid};
 use crate::kernel::Func;
 use crate::kernel::features::{Features, VlanFeatures};
 use crate::kernel::variant::{Builtin, Lockless};
+use crate::machine::cost::{Arch, Param};
+use crate::machine::layout::LayoutSet;
 use crate::trace::{Kind, Mode, Record};
 use crate::violation::Law;
-use crate::machine::cost::Arch;
-use crate::machine::layout::LayoutSet;
 use std::sync::Arc;
 
 fn nic() -> Nic {
@@ -36,6 +36,7 @@ fn nic() -> Nic {
         features: Features::NONE,
         vlan_features: Features::NONE,
         max_tags_offload: 1,
+        tx_memory: 0,
     }
 }
 
@@ -147,6 +148,7 @@ fn config(bytes: Option<u64>, nic: &Nic, above: &[Device]) -> Config {
         dev,
         cpu: 0,
         conn: 1,
+        mtu: 1500,
         message: 65_536,
         sndbuf: 1 << 20,
         limit_output: 131_072,
@@ -156,6 +158,7 @@ fn config(bytes: Option<u64>, nic: &Nic, above: &[Device]) -> Config {
         dev,
         cpu: 1,
         conn: 1,
+        mtu: 1500,
         window: 512 << 10,
         size: 87_380,
     });
@@ -219,7 +222,11 @@ fn what_reaches_the_nic() {
     let tso = fate_of(1, 1518, 0);
     assert_eq!(fate(&r, &[], V3_7), fate_of(1, 1514, 0), "no VLAN");
     assert_eq!(fate(&r, &one(true), V3_7), tso, "V on R");
-    assert_eq!(fate(&r, &one(false), V3_7), fate_of(45, 1518, 1), "no reorder_hdr");
+    assert_eq!(
+        fate(&r, &one(false), V3_7),
+        fate_of(45, 1518, 1),
+        "no reorder_hdr"
+    );
     assert_eq!(fate(&inserts, &one(false), V3_7), tso, "R inserts tags");
     assert_eq!(fate(&r, &one(false), ThreadPatch), tso, "the patch");
     assert_eq!(fate(&r, &one(true), Modern), tso);
@@ -229,13 +236,78 @@ fn what_reaches_the_nic() {
     // Segmented at the bottom, not copied.
     assert_eq!(fate(&r, &two, Modern), fate_of(45, 1522, 1));
     let wrong = fate(&r, &two, ThreadPatch);
-    assert_eq!((wrong.handed, wrong.len, wrong.segmented), (1, 1522, 0), "{wrong:?}");
+    assert_eq!(
+        (wrong.handed, wrong.len, wrong.segmented),
+        (1, 1522, 0),
+        "{wrong:?}"
+    );
     assert_eq!(wrong.laws[0], Law::BadOffload);
     let parses_two = Nic {
         max_tags_offload: 2,
         ..r
     };
     assert_eq!(fate(&parses_two, &two, ThreadPatch), fate_of(1, 1522, 0));
+}
+
+/// A ring that is too small for what TCP sends is stopped and woken, and nothing is lost on the way.
+#[test]
+fn a_small_ring_stops_and_wakes() {
+    let small = Nic {
+        tx_ring: 96,
+        ..myri10ge()
+    };
+    let stacks = [
+        vec![vlan("v", 0, 5, false)],
+        vec![vlan("v", 0, 5, true), vlan("w", 1, 7, true)],
+    ];
+    for rule in [VlanFeatures::V3_7, VlanFeatures::Modern] {
+        for above in &stacks {
+            let mut config = config(Some(2_000_000), &small, above);
+            kernel(&mut config, rule);
+            for host in &mut config.hosts {
+                // Faster than the wire, so that the ring fills.
+                let mut profile = (*host.machine).clone();
+                profile.set(Param::InsnsPerUs, 20_000);
+                profile.set(Param::CopyByte, 10);
+                host.machine = Arc::new(profile);
+            }
+            let outcome = go(&config, 1);
+            assert_eq!(outcome.violations, [], "{rule:?} {above:?}");
+            assert_eq!(outcome.metrics.streams[0].bytes, 2_000_000);
+        }
+    }
+}
+
+/// The same seed gives the same run, with and without the fast path.
+#[test]
+fn streams_are_deterministic() {
+    let mut config = config(Some(1_000_000), &myri10ge(), &[vlan("v", 0, 5, false)]);
+    kernel(&mut config, VlanFeatures::V3_7);
+    let digest = |seed, fast_path| {
+        let options = Options {
+            seed,
+            fast_path,
+            ..Options::default()
+        };
+        run(&config, &options).digest
+    };
+    assert_eq!(digest(1, true), digest(1, true));
+    assert_eq!(digest(1, true), digest(1, false));
+}
+
+/// A tag that nobody has, or tags in another order, reach no socket.
+#[test]
+fn only_the_same_stack_receives() {
+    let nic = myri10ge();
+    let sends = [vlan("v", 0, 5, true), vlan("w", 1, 7, true)];
+    let mut config = config(Some(10_000), &nic, &sends);
+    kernel(&mut config, VlanFeatures::Modern);
+    config.hosts[1].devices[1] = vlan("v", 0, 7, true);
+    config.hosts[1].devices[2] = vlan("w", 1, 5, true);
+    let outcome = go(&config, 1);
+    assert_eq!(outcome.metrics.streams[0].bytes, 0);
+    assert_eq!(outcome.violations.len(), 1, "{:?}", outcome.violations);
+    assert_eq!(outcome.violations[0].law, Law::PacketLost);
 }
 
 /// An endless stream fills the wire if nothing else limits.

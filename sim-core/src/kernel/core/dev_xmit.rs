@@ -184,7 +184,11 @@ pub(crate) async fn validate_xmit_skb_list(cpu: Cpu<'_>, dev: usize, head: Skb) 
 async fn validate(cpu: Cpu<'_>, dev: usize, skb: Skb) -> Option<Validated> {
     let skbs = &cpu.k.skbs;
     let reads = line::L1 | line::L2 | line::L3;
-    cpu.spend(Cost::ValidateXmit);
+    cpu.spend(if cpu.k.config.validate_in_lock {
+        Cost::ValidateInLock
+    } else {
+        Cost::ValidateXmit
+    });
     cpu.touch([skbs.struct_lines(skb, reads, line::L0)]).await;
     cpu.touch([skbs.head_lines(skb, line::SHINFO, 0)]).await;
     netdev_fields::read(cpu, dev, Reads::Validate).await;

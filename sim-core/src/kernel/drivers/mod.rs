@@ -51,7 +51,17 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
         (ring.next() % u64::from(ring.size())) as u32,
     );
     ring.doorbell(cpu.k.ktime(cpu.now()) + port.fetch);
+    fetch_ahead(cpu.k, cpu.machine(), (txq.dev, queue), cpu.now() + port.fetch);
     start_wire(cpu.k, cpu.machine(), txq.dev, cpu.now());
+}
+
+/// Completes what the device of `(dev, queue)` has fetched into its own memory by `at`.
+fn fetch_ahead(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), at: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    while let Some(line) = port.tx[queue].fetch() {
+        m.dma_write(line);
+        note(k, m, dev, queue.min(port.vectors.len() - 1), at);
+    }
 }
 
 fn start_wire(k: &Kernel, m: &Machine, dev: usize, now: Instant) {
@@ -121,6 +131,7 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
                 m.dma_write(line);
                 note(k, m, dev, sent.queue.min(port.vectors.len() - 1), now);
             }
+            fetch_ahead(k, m, (dev, sent.queue), now);
             Some(sent.frame)
         }
         event::ARRIVAL => {

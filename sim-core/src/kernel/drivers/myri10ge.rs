@@ -12,12 +12,12 @@ use crate::kernel::lro::Lro;
 use crate::kernel::napi::{napi_complete_done, napi_schedule};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, NETDEV_TX_BUSY, TxQueue};
 use crate::kernel::offload::hardware_frame;
-use crate::kernel::skb::{Skb, line};
+use crate::kernel::skb::{RxPages, Skb, line};
 use crate::kernel::softirq::{__netif_schedule, dev_kfree_skb_irq};
 use crate::kernel::{Cost, Cpu, Func};
-use crate::machine::Footprint;
-use crate::machine::memory::LineId;
+use crate::machine::memory::{LineId, Word};
 use crate::machine::nic::Port;
+use crate::machine::{Footprint, Order, Rmw};
 use crate::trace::Kind;
 
 /// `MXGEFW_MAX_SEND_DESC`: descriptors of a frame.
@@ -38,12 +38,23 @@ pub struct Myri10ge {
     pub lro: Lro,
     /// First line of each receive buffer.
     pub(crate) buffers: LineId,
+    /// `_count` of each page, of which two buffers are.
+    pub(crate) pages: Word,
     /// `req` line of the transmit ring (the sender's), then `done` line (the interrupt's), then the lines of
     /// `info[]`.
     pub(crate) tx: LineId,
 }
 
 impl Myri10ge {
+    /// Pages of the buffers from `first` on, counted from the start of the run.
+    fn rx_pages(&self, first: u32) -> RxPages {
+        RxPages {
+            counts: self.pages,
+            pages: self.port.rx[0].size().div_ceil(2),
+            first,
+        }
+    }
+
     fn avail(&self) -> u32 {
         let ring = &self.port.tx[0];
         (ring.size() - 2).saturating_sub(ring.used())
@@ -65,7 +76,11 @@ pub(crate) async fn xmit(cpu: Cpu<'_>, nic: &Myri10ge, txq: &TxQueue, skb: Skb) 
     let skbs = &cpu.k.skbs;
     let frame = hardware_frame(cpu, txq.dev, skb);
     let tso = frame.segs > 1;
-    let most = if tso { MAX_SEND_DESC_TSO } else { MAX_SEND_DESC };
+    let most = if tso {
+        MAX_SEND_DESC_TSO
+    } else {
+        MAX_SEND_DESC
+    };
     if nic.avail() < most {
         // We are out of transmit resources.
         txq.stop(cpu).await;
@@ -167,10 +182,7 @@ pub(crate) async fn poll(
     if let Some(frame) = nic.lro.flush() {
         deliver(cpu, dev, nic, frame).await;
     }
-    for _ in 0..ring.withheld() {
-        cpu.spend(Cost::RxPage);
-    }
-    ring.refill();
+    refill(cpu, nic).await;
     if work == weight {
         return work;
     }
@@ -178,6 +190,22 @@ pub(crate) async fn poll(
         super::unmask(cpu, dev, 0).await;
     }
     work
+}
+
+/// `myri10ge_alloc_rx_pages`: a page for each two buffers; eight descriptors are copied into the NIC at a
+/// time (`myri10ge_submit_8rx`).
+async fn refill(cpu: Cpu<'_>, nic: &Myri10ge) {
+    let ring = &nic.port.rx[0];
+    let first = ring.next() as u32 - ring.withheld();
+    let pages = nic.rx_pages(first);
+    for n in 0..ring.withheld() {
+        cpu.spend(Cost::RxPage);
+        cpu.rmw(pages.count(n), Rmw::Add(1), Order::Relaxed).await;
+        if (first + n).is_multiple_of(8) {
+            cpu.elapse(cpu.machine().costs.mmio);
+        }
+    }
+    ring.refill();
 }
 
 /// `myri10ge_rx_done`: one frame into the aggregate.
@@ -206,7 +234,8 @@ async fn rx_done(cpu: Cpu<'_>, dev: usize, nic: &Myri10ge, frame: Frame) {
 }
 
 async fn deliver(cpu: Cpu<'_>, dev: usize, nic: &Myri10ge, frame: Frame) {
-    let Some(skb) = nic.lro.gen_skb(cpu, frame).await else {
+    let pages = nic.rx_pages((nic.port.rx[0].next() as u32).wrapping_sub(u32::from(frame.segs)));
+    let Some(skb) = nic.lro.gen_skb(cpu, frame, pages).await else {
         let missed = &nic.port.rx[0].missed;
         missed.set(missed.get() + u64::from(frame.segs));
         return;

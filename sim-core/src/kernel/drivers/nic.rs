@@ -55,7 +55,11 @@ pub(crate) async fn xmit(cpu: Cpu<'_>, nic: &Nic, txq: &TxQueue, skb: Skb, more:
         },
     ])
     .await;
-    ring.post(skb.0, 1, crate::kernel::offload::hardware_frame(cpu, txq.dev, skb));
+    ring.post(
+        skb.0,
+        1,
+        crate::kernel::offload::hardware_frame(cpu, txq.dev, skb),
+    );
     if nic.free() < nic.stop_thresh {
         txq.stop(cpu).await;
         // Room may have come between the test and the stop; then nobody would wake the queue.

@@ -2,7 +2,7 @@
 
 use super::output::{Push, tcp_send_ack, tcp_write_xmit};
 use super::sendmsg::payload;
-use super::{DELACK, MSS, Sock, TRUESIZE, line};
+use super::{DELACK, Sock, TRUESIZE, line};
 use crate::frame::{L4, TcpHeader};
 use crate::kernel::skb::{Skb, line as skb_line};
 use crate::kernel::{Cost, Cpu, Func, Reason};
@@ -68,7 +68,7 @@ pub(super) async fn tcp_v4_do_rcv(cpu: Cpu<'_>, sock: &Sock, skb: Skb) {
     // __tcp_ack_snd_check: more than one segment, and the window has not shrunk.
     let unread = rcv.nxt.get() - rcv.copied.get();
     let open = u64::from(sock.window) >= unread + u64::from(sock.window / 2);
-    if rcv.quick.get() > 0 || rcv.nxt.get() - rcv.wup.get() > u64::from(MSS) && open {
+    if rcv.quick.get() > 0 || rcv.nxt.get() - rcv.wup.get() > u64::from(sock.mss) && open {
         rcv.quick.set(rcv.quick.get().saturating_sub(1));
         tcp_send_ack(cpu, sock).await;
     } else if rcv.delack.get().is_none() {

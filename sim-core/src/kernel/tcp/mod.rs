@@ -12,8 +12,8 @@ mod output;
 mod recvmsg;
 mod sendmsg;
 
-pub(crate) use input::tcp_v4_rcv;
 pub(crate) use input::run_timers;
+pub(crate) use input::tcp_v4_rcv;
 pub(crate) use output::{tcp_tasklet, tcp_wfree};
 pub(crate) use recvmsg::tcp_recvmsg;
 pub(crate) use sendmsg::tcp_sendmsg;
@@ -28,8 +28,6 @@ use crate::machine::memory::{LineId, Placement, Word};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// Payload of a segment at an MTU of 1500: IP header 20, TCP header 20, timestamps 12.
-pub const MSS: u32 = 1448;
 /// IPv4 header, TCP header and timestamps.
 pub const IP_TCP_HEADER: u32 = 52;
 /// Bytes of truesize beside the payload: `sk_buff`, `skb_shared_info` and `MAX_TCP_HEADER` of 3.7.
@@ -125,6 +123,8 @@ pub struct Sock {
     pub(crate) limit_output: u32,
     /// Largest window it advertises.
     pub(crate) window: u32,
+    /// Payload of a segment.
+    pub(crate) mss: u32,
     lock: QSpinLock,
     lines: LineId,
     wmem_word: Word,
@@ -150,6 +150,7 @@ pub(crate) struct Spec {
     pub sndbuf: u32,
     pub limit_output: u32,
     pub window: u32,
+    pub mss: u32,
     /// Window of the other end.
     pub peer_window: u32,
 }
@@ -171,6 +172,7 @@ impl Sock {
             sndbuf: spec.sndbuf,
             limit_output: spec.limit_output,
             window: spec.window,
+            mss: spec.mss,
             lock: QSpinLock::new(
                 memory.lone_word(&format!("{name} slock"), 0),
                 locks.len() as u32 - 1,
@@ -200,9 +202,7 @@ impl Sock {
 
     /// skbs on its queues.
     pub fn skbs(&self) -> usize {
-        self.backlog.borrow().len()
-            + self.snd.queue.borrow().len()
-            + self.rcv.queue.borrow().len()
+        self.backlog.borrow().len() + self.snd.queue.borrow().len() + self.rcv.queue.borrow().len()
     }
 
     /// Bytes written, acknowledged, received in order and read.

@@ -1,7 +1,7 @@
 //! `tcp_write_xmit` and below: from the write queue to `dev_queue_xmit`; TSQ; ACKs.
 
 use super::sendmsg::{payload, set_segments};
-use super::{IP_TCP_HEADER, MSS, Sock, TRUESIZE, line};
+use super::{IP_TCP_HEADER, Sock, TRUESIZE, line};
 use crate::frame::{ETH_HLEN, Frame, L4, TcpHeader};
 use crate::kernel::core::dev_xmit::dev_queue_xmit;
 use crate::kernel::drivers::vlan;
@@ -57,7 +57,7 @@ fn sendable(cpu: Cpu<'_>, sock: &Sock, skb: Skb) -> Option<u32> {
     };
     let end = snd.una.get() + u64::from(snd.wnd.get());
     let window = end.saturating_sub(tcp.seq).min(u64::from(u32::MAX)) as u32;
-    if window < tcp.len.min(MSS) {
+    if window < tcp.len.min(sock.mss) {
         return None;
     }
     let tail = snd.queue.borrow().back() == Some(&skb);
@@ -67,13 +67,13 @@ fn sendable(cpu: Cpu<'_>, sock: &Sock, skb: Skb) -> Option<u32> {
         return Some(needed);
     }
     // A partial segment at the tail waits while anything is in flight.
-    if needed < MSS {
+    if needed < sock.mss {
         return (!in_flight).then_some(needed);
     }
-    if tail && needed == tcp.len && needed % MSS != 0 && !in_flight {
+    if tail && needed == tcp.len && needed % sock.mss != 0 && !in_flight {
         return Some(needed);
     }
-    Some(needed - needed % MSS)
+    Some(needed - needed % sock.mss)
 }
 
 /// `tso_fragment`: cuts `skb` behind `bytes` of payload; false if no skb could be had.
@@ -91,8 +91,8 @@ async fn tso_fragment(cpu: Cpu<'_>, sock: &Sock, skb: Skb, bytes: u32) -> bool {
     let rest = b.len;
     second.len -= bytes;
     first.len -= rest;
-    set_segments(&mut first);
-    set_segments(&mut second);
+    set_segments(&mut first, sock.mss);
+    set_segments(&mut second, sock.mss);
     let Some(new) = skbs.alloc_frame(cpu, second).await else {
         return false;
     };
@@ -175,7 +175,8 @@ async fn ip_queue_xmit(cpu: Cpu<'_>, sock: &Sock, skb: Skb) {
     cpu.spend(Cost::IpQueueXmit);
     cpu.spend(Cost::IpFinishOutput2);
     vlan::hard_header(cpu, sock.dev, skb);
-    cpu.touch([skbs.head_lines(skb, 0, skb_line::HEADERS)]).await;
+    cpu.touch([skbs.head_lines(skb, 0, skb_line::HEADERS)])
+        .await;
     skbs.set_born(skb, cpu.now());
     let len = skbs.len(skb);
     let flow = k.flow(sock.flow);

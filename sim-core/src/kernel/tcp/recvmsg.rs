@@ -2,7 +2,7 @@
 
 use super::output::tcp_send_ack;
 use super::sendmsg::payload;
-use super::{MSS, Sock, line};
+use super::{Sock, line};
 use crate::kernel::skb::line as skb_line;
 use crate::kernel::{Cost, Cpu, Func};
 
@@ -40,7 +40,7 @@ pub(crate) async fn tcp_recvmsg(cpu: Cpu<'_>, sock: &Sock, size: u32, task: u32)
             skbs.head_lines(skb, skb_line::HEADERS | skb_line::SHINFO, 0),
         ])
         .await;
-        for _ in 0..copy.div_ceil(MSS) {
+        for _ in 0..copy.div_ceil(sock.mss) {
             cpu.spend(Cost::CopyFrag);
         }
         cpu.copy_cold(copy);
@@ -71,7 +71,7 @@ async fn cleanup_rbuf(cpu: Cpu<'_>, sock: &Sock, copied: u32) {
     let room = u64::from(sock.window).saturating_sub(unread);
     let pushed = copied > 0 && rcv.pushed.get() && rcv.queue.borrow().is_empty();
     let opens = copied > 0 && room >= 2 * known && 2 * known <= u64::from(sock.window);
-    if waiting > u64::from(MSS) || waiting > 0 && pushed || opens {
+    if waiting > u64::from(sock.mss) || waiting > 0 && pushed || opens {
         tcp_send_ack(cpu, sock).await;
     }
 }

@@ -1,7 +1,7 @@
 //! `tcp_sendmsg`: from a buffer of the user to skbs on the write queue.
 
 use super::output::{Push, tcp_write_xmit};
-use super::{GSO_MAX_SIZE, MAX_TCP_HEADER, MSS, PAGE_FRAG, Sock, TRUESIZE, line};
+use super::{GSO_MAX_SIZE, MAX_TCP_HEADER, PAGE_FRAG, Sock, TRUESIZE, line};
 use crate::frame::{ETH_HLEN, Frame, L4, TcpHeader};
 use crate::kernel::skb::{IpSummed, Meta, Skb};
 use crate::kernel::{Cost, Cpu, Func};
@@ -24,7 +24,8 @@ pub(crate) async fn tcp_sendmsg(cpu: Cpu<'_>, sock: &Sock, len: u32, task: u32) 
         cpu.copy(copy);
         cpu.settle().await;
         append(cpu, sock, skb, copy);
-        cpu.touch([sock.lines(line::SEQ, line::SEQ | line::WRITE)]).await;
+        cpu.touch([sock.lines(line::SEQ, line::SEQ | line::WRITE)])
+            .await;
         left -= copy;
         if payload(cpu, skb) < goal || left == 0 {
             continue;
@@ -59,10 +60,10 @@ async fn push(cpu: Cpu<'_>, sock: &Sock) {
 pub(super) fn size_goal(cpu: Cpu<'_>, sock: &Sock) -> u32 {
     if cpu.k.dev(sock.dev).caps().gso {
         let room = (GSO_MAX_SIZE - 1 - MAX_TCP_HEADER).min(sock.limit_output / 2);
-        let room = room.min(sock.snd.max_wnd.get() / 2).max(MSS);
-        room - room % MSS
+        let room = room.min(sock.snd.max_wnd.get() / 2).max(sock.mss);
+        room - room % sock.mss
     } else {
-        MSS
+        sock.mss
     }
 }
 
@@ -103,7 +104,11 @@ async fn entail(cpu: Cpu<'_>, sock: &Sock, task: u32) -> Skb {
             if let Some(skb) = cpu.k.skbs.alloc_frame(cpu, frame).await {
                 cpu.spend(Cost::TcpSkbEntail);
                 let csum = cpu.k.dev(sock.dev).caps().csum;
-                let ip_summed = if csum { IpSummed::Partial } else { IpSummed::None };
+                let ip_summed = if csum {
+                    IpSummed::Partial
+                } else {
+                    IpSummed::None
+                };
                 let meta = Meta {
                     ip_summed,
                     ..Meta::default()
@@ -133,7 +138,7 @@ fn append(cpu: Cpu<'_>, sock: &Sock, skb: Skb, copy: u32) {
         tcp.push = false;
     }
     frame.len += copy;
-    set_segments(&mut frame);
+    set_segments(&mut frame, sock.mss);
     skbs.set_frame(skb, frame);
     let mut meta = skbs.meta(skb);
     if cpu.k.dev(sock.dev).caps().sg {
@@ -147,8 +152,8 @@ fn append(cpu: Cpu<'_>, sock: &Sock, skb: Skb, copy: u32) {
 }
 
 /// `tcp_set_skb_tso_segs`.
-pub(super) fn set_segments(frame: &mut Frame) {
+pub(super) fn set_segments(frame: &mut Frame, mss: u32) {
     let L4::Tcp(tcp) = frame.l4 else { return };
-    frame.segs = tcp.len.div_ceil(MSS).max(1) as u16;
-    frame.gso_size = if frame.segs > 1 { MSS as u16 } else { 0 };
+    frame.segs = tcp.len.div_ceil(mss).max(1) as u16;
+    frame.gso_size = if frame.segs > 1 { mss as u16 } else { 0 };
 }

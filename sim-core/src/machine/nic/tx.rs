@@ -35,11 +35,16 @@ pub struct TxRing {
     doorbells: Cell<u64>,
     /// Frames that the driver has not taken back, oldest first.
     frames: RefCell<VecDeque<TxFrame>>,
-    /// How many of them the device knows of, and how many have left.
+    /// How many of them the device knows of, and with how many it is done.
     known: Cell<usize>,
-    left: Cell<usize>,
-    /// Segments of the frame being sent that have left.
+    finished: Cell<usize>,
+    /// Frames that have not left, oldest first.
+    out: RefCell<VecDeque<TxFrame>>,
+    /// Segments of the first of them that have left.
     segment: Cell<u16>,
+    /// Bytes that the device fetches ahead of the wire, and how many of `out` it has fetched whole.
+    ahead: Cell<u32>,
+    fetched: Cell<usize>,
 }
 
 impl TxRing {
@@ -56,9 +61,18 @@ impl TxRing {
             doorbells: Cell::new(0),
             frames: RefCell::default(),
             known: Cell::new(0),
-            left: Cell::new(0),
+            finished: Cell::new(0),
+            out: RefCell::default(),
             segment: Cell::new(0),
+            ahead: Cell::new(0),
+            fetched: Cell::new(0),
         }
+    }
+
+    /// The device has memory for `bytes`, which it fetches ahead of the wire: it is done with a frame once
+    /// the last byte is in there. Without, once the frame has left.
+    pub fn set_ahead(&self, bytes: u32) {
+        self.ahead.set(bytes);
     }
 
     /// Descriptors of the ring.
@@ -119,40 +133,64 @@ impl TxRing {
         self.doorbells.set(self.doorbells.get() + 1);
         self.rung.set(self.posted.get());
         let mut frames = self.frames.borrow_mut();
-        frames
-            .range_mut(self.known.get()..)
-            .for_each(|f| f.ready = at);
+        for f in frames.range_mut(self.known.get()..) {
+            f.ready = at;
+            self.out.borrow_mut().push_back(*f);
+        }
         self.known.set(frames.len());
     }
 
     /// The segment that goes out next, and when it is ready.
     pub(super) fn next_out(&self) -> Option<(Frame, Instant)> {
-        if self.left.get() == self.known.get() {
-            return None;
-        }
-        let frames = self.frames.borrow();
-        let f = &frames[self.left.get()];
+        let out = self.out.borrow();
+        let f = out.front()?;
         Some((f.frame.segment(self.segment.get()), f.ready))
     }
 
-    /// The segment went out. True (and the line to write back) if it was its frame's last.
+    /// The segment went out. The line to write back if that completes its frame.
     pub(super) fn went_out(&self) -> Option<LineId> {
-        let frames = self.frames.borrow();
-        let f = &frames[self.left.get()];
+        let mut out = self.out.borrow_mut();
+        let f = *out.front()?;
         self.segment.set(self.segment.get() + 1);
         if self.segment.get() < f.frame.segs.max(1) {
             return None;
         }
         self.segment.set(0);
-        self.left.set(self.left.get() + 1);
+        out.pop_front();
+        if self.fetched.get() > 0 {
+            // Done with before.
+            self.fetched.set(self.fetched.get() - 1);
+            return None;
+        }
+        Some(self.finish(&f))
+    }
+
+    /// The next frame whose last byte is in the device's memory, ahead of the wire: the line to write back.
+    pub fn fetch(&self) -> Option<LineId> {
+        if self.ahead.get() == 0 {
+            return None;
+        }
+        let out = self.out.borrow();
+        let next = out.get(self.fetched.get())?;
+        let left = u32::from(self.segment.get()) * u32::from(out.front()?.frame.gso_size);
+        let bytes: u32 = out.range(..=self.fetched.get()).map(|f| f.frame.len).sum();
+        if bytes - left > self.ahead.get() {
+            return None;
+        }
+        self.fetched.set(self.fetched.get() + 1);
+        Some(self.finish(next))
+    }
+
+    fn finish(&self, f: &TxFrame) -> LineId {
+        self.finished.set(self.finished.get() + 1);
         self.completed
             .set(self.completed.get() + u64::from(f.descs));
-        Some(self.line(f.first + u64::from(f.descs) - 1))
+        self.line(f.first + u64::from(f.descs) - 1)
     }
 
     /// The oldest frame, if the device is done with it.
     pub fn done(&self) -> Option<TxFrame> {
-        if self.left.get() == 0 {
+        if self.finished.get() == 0 {
             return None;
         }
         self.frames.borrow().front().copied()
@@ -162,9 +200,44 @@ impl TxRing {
     pub fn take_done(&self) -> Option<TxFrame> {
         let f = self.done()?;
         self.frames.borrow_mut().pop_front();
-        self.left.set(self.left.get() - 1);
+        self.finished.set(self.finished.get() - 1);
         self.known.set(self.known.get() - 1);
         self.freed.set(self.freed.get() + u64::from(f.descs));
         Some(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::memory::Placement;
+
+    /// With memory of its own the device is done with a frame before it has left, and each is finished once.
+    #[test]
+    fn a_device_fetches_ahead() {
+        let lines = Placement::new(false).lines("ring", 2);
+        let ring = TxRing::new(8, lines, 4);
+        ring.set_ahead(2500);
+        for n in 0..3 {
+            let frame = Frame {
+                len: 1000,
+                segs: 1,
+                ..Frame::default()
+            };
+            ring.post(n, 1, frame);
+        }
+        ring.doorbell(Instant::ZERO);
+        assert!(ring.fetch().is_some());
+        assert!(ring.fetch().is_some());
+        assert!(ring.fetch().is_none(), "the third does not fit yet");
+        assert_eq!(ring.take_done().map(|f| f.cookie), Some(0));
+        assert!(ring.went_out().is_none(), "finished before");
+        assert!(ring.fetch().is_some());
+        assert!(ring.went_out().is_none() && ring.went_out().is_none());
+        assert!(ring.next_out().is_none());
+        assert_eq!(ring.counts(), (3, 3, 3));
+        assert_eq!(ring.take_done().map(|f| f.cookie), Some(1));
+        assert_eq!(ring.take_done().map(|f| f.cookie), Some(2));
+        assert!(ring.take_done().is_none());
     }
 }
