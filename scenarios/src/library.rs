@@ -8,6 +8,8 @@ macro_rules! library {
 
 library! {
     "false-sharing",
+    "layout-bulkq",
+    "layout-hot-write",
     "lockless-forward",
     "lockless-qdisc",
     "lockless-stuck",

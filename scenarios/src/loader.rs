@@ -113,7 +113,31 @@ impl<'r> Loader<'r> {
     }
 
     fn load(&self, name: &str, text: &str, dir: &Path) -> Result<Scenario, Rejected> {
-        let mut loading = Loading {
+        let mut loading = self.loading(dir);
+        loading.sources.add(name, text);
+        match self.scenario(&mut loading, text) {
+            Some(scenario) if loading.walk.issues.is_empty() => Ok(scenario),
+            _ => Err(loading.sources.reject(loading.walk.issues)),
+        }
+    }
+
+    /// Reads a file that pahole wrote.
+    ///
+    /// # Errors
+    /// With the first line that is wrong, or because the file cannot be read.
+    pub fn load_layout(&self, path: &Path) -> Result<Vec<Struct>, Rejected> {
+        let mut loading = self.loading(Path::new(""));
+        let name = path.display().to_string();
+        loading.sources.add(&name, "");
+        let at = At::default();
+        match loading.pahole(&Placed { value: name, at }) {
+            Some((_, structs)) => Ok(structs.to_vec()),
+            None => Err(loading.sources.reject(loading.walk.issues)),
+        }
+    }
+
+    fn loading(&self, dir: &Path) -> Loading<'r> {
+        Loading {
             registry: self.registry,
             walk: Walk::default(),
             sources: Sources::default(),
@@ -121,11 +145,6 @@ impl<'r> Loader<'r> {
             paholes: BTreeMap::new(),
             dir: dir.to_owned(),
             senders: 0,
-        };
-        loading.sources.add(name, text);
-        match self.scenario(&mut loading, text) {
-            Some(scenario) if loading.walk.issues.is_empty() => Ok(scenario),
-            _ => Err(loading.sources.reject(loading.walk.issues)),
         }
     }
 

@@ -239,10 +239,7 @@ impl Reader {
         }
         let (declaration, at) = split(rest, place)?;
         let name = declared(declaration).map_or(String::new(), |(name, _)| name);
-        let (low, high) = (
-            u64::from(at.offset) * 8,
-            u64::from(at.offset + at.size) * 8,
-        );
+        let (low, high) = at.extent();
         if let Some((first, end)) = inner.extent
             && (first < low || end > high)
         {
@@ -294,9 +291,7 @@ impl Reader {
         let Some((name, ty)) = declared(declaration) else {
             return Err(wrong(place, "a member without a name", AS_PRINTED));
         };
-        let low = u64::from(at.offset) * 8 + u64::from(at.bits.map_or(0, |(bit, _)| bit));
-        let width = at.bits.map_or(u64::from(at.size) * 8, |(_, n)| u64::from(n));
-        self.occupy((low, low + width), place, &name)?;
+        self.occupy(at.extent(), place, &name)?;
         self.count(place)?;
         self.members.push(Member {
             name,
@@ -337,8 +332,8 @@ impl Reader {
         if self.fragment && self.open.is_empty() {
             // Members without a struct come one behind the other, too.
             fragment.free = self.members.last().map_or(0, |m| {
-                let start = u64::from(m.offset) * 8;
-                start + m.bits.map_or(u64::from(m.size) * 8, |(b, n)| u64::from(b + n))
+                let (offset, size, bits) = (m.offset, m.size, m.bits);
+                Place { offset, size, bits }.extent().1
             });
         }
         let holder = self.open.last_mut().unwrap_or(&mut fragment);
@@ -399,6 +394,20 @@ struct Place {
     offset: u32,
     size: u32,
     bits: Option<(u32, u32)>,
+}
+
+impl Place {
+    /// First bit and end.
+    fn extent(self) -> (u64, u64) {
+        let start = u64::from(self.offset) * 8;
+        match self.bits {
+            Some((bit, width)) => (
+                start + u64::from(bit),
+                start + u64::from(bit) + u64::from(width),
+            ),
+            None => (start, start + u64::from(self.size) * 8),
+        }
+    }
 }
 
 /// A member's declaration and its place, out of `TYPE NAME; /* offset size */`.

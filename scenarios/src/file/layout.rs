@@ -205,6 +205,7 @@ fn field_place(loading: &mut Loading<'_>, entry: &Value<'_>) -> Option<(u32, u32
 
 /// Fields in order of offset do not overlap, words lie on one line, and nothing is missing.
 fn judge(loading: &mut Loading<'_>, of: &str, fields: &[Given], value: &Value<'_>) {
+    let before = loading.walk.issues.len();
     for (i, (field, at)) in fields.iter().enumerate() {
         let end = field.offset + field.size;
         if let Some((other, _)) = fields[..i].iter().find(|(f, _)| field.offset < f.offset + f.size)
@@ -236,7 +237,8 @@ fn judge(loading: &mut Loading<'_>, of: &str, fields: &[Given], value: &Value<'_
     let missing: Vec<&str> = layouts::required(of)
         .filter(|name| !fields.iter().any(|(f, _)| f.name == *name))
         .collect();
-    if !missing.is_empty() {
+    // What is missing may be what the wrong places are about.
+    if !missing.is_empty() && loading.walk.issues.len() == before {
         let message = format!("layout of `{of}` has no {}", missing.join(", "));
         let help = "give each as {\"field\": (offset, size)}; kernel code touches it".to_owned();
         loading
