@@ -68,13 +68,10 @@ pub fn text(of: &str, name: &str) -> Option<&'static str> {
 
 /// The struct called `of` in what pahole printed: by its name, or the one fragment of a struct.
 pub fn find<'s>(structs: &'s [Struct], of: &str) -> Option<&'s Struct> {
-    structs
-        .iter()
-        .find(|s| s.name == of)
-        .or(match structs {
-            [only] if only.is_fragment() => Some(only),
-            _ => None,
-        })
+    structs.iter().find(|s| s.name == of).or(match structs {
+        [only] if only.is_fragment() => Some(only),
+        _ => None,
+    })
 }
 
 /// The fields that the simulator touches of struct `of`, in order of offset, and where in the text each
@@ -153,6 +150,9 @@ mod tests {
         let dev = builtin("net_device", "6.18").expect("built in");
         let at = |name: &str| dev.field(name).map(|f| (f.offset, f.size));
         assert_eq!(at("xps_rxqs_map"), Some((136, 8)));
-        assert_eq!((at("miniq_egress"), at("priv_flags")), (Some((152, 8)), Some((0, 8))));
+        assert_eq!(
+            (at("miniq_egress"), at("priv_flags")),
+            (Some((152, 8)), Some((0, 8)))
+        );
     }
 }

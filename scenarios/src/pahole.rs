@@ -434,7 +434,11 @@ fn split(line: &str, place: (usize, usize)) -> Result<(&str, Place), Error> {
         }
         (None, None) => None,
         (Some(_), _) => {
-            return Err(wrong(place, "a bit-field that its type does not hold", help));
+            return Err(wrong(
+                place,
+                "a bit-field that its type does not hold",
+                help,
+            ));
         }
         (None, Some(_)) => return Err(wrong(place, "a bit-field without its first bit", help)),
     };
@@ -484,7 +488,9 @@ fn declared(declaration: &str) -> Option<(String, String)> {
     let bare = bare.split('[').next().unwrap_or_default().trim_end();
     let start = bare
         .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .map_or(0, |at| at + bare[at..].chars().next().map_or(1, char::len_utf8));
+        .map_or(0, |at| {
+            at + bare[at..].chars().next().map_or(1, char::len_utf8)
+        });
     let name = &bare[start..];
     (!name.is_empty()).then(|| (name.to_owned(), bare[..start].trim_end().to_owned()))
 }

@@ -88,7 +88,12 @@ fn table(s: &Struct, of: &str) -> String {
         if m.offset > free {
             let hole = format!("({} hole)", text::count((m.offset - free) as usize, "byte"));
             let cells = [String::new(), free.to_string(), String::new(), hole];
-            table.row(cells.into_iter().chain([String::new(), String::new()]).collect());
+            table.row(
+                cells
+                    .into_iter()
+                    .chain([String::new(), String::new()])
+                    .collect(),
+            );
             breaks.push(false);
         }
         free = free.max(m.offset + m.size);
@@ -122,7 +127,9 @@ fn table(s: &Struct, of: &str) -> String {
     let mut out = format!("struct {of}   {what}\n\n");
     let rendered = table.render("");
     let mut rows = rendered.lines();
-    out += &rows.next().map_or(String::new(), |head| format!("{head}\n"));
+    out += &rows
+        .next()
+        .map_or(String::new(), |head| format!("{head}\n"));
     for (row, new_line) in rows.zip(breaks) {
         if new_line {
             out.push('\n');

@@ -22,7 +22,11 @@ pub fn report(metrics: &Metrics, all: bool) -> String {
         .collect();
     // A stable sort: what is equal stays in order of placement.
     moved.sort_by_key(|l| std::cmp::Reverse((l.hitm, l.transfers)));
-    let shown = if all { moved.len() } else { TOP.min(moved.len()) };
+    let shown = if all {
+        moved.len()
+    } else {
+        TOP.min(moved.len())
+    };
     let hidden = moved.len() - shown;
     moved.truncate(shown);
     if moved.is_empty() {
@@ -43,7 +47,15 @@ fn sum(line: &Line, of: fn(&Access) -> u64) -> u64 {
 /// "Shared Data Cache Line Table".
 fn shared(lines: &[&Line], total: u64) -> String {
     let heads = [
-        "hitm%", "hitm", "LclHitm", "RmtHitm", "records", "loads", "stores", "L1miss", "transfers",
+        "hitm%",
+        "hitm",
+        "LclHitm",
+        "RmtHitm",
+        "records",
+        "loads",
+        "stores",
+        "L1miss",
+        "transfers",
     ];
     let mut columns = vec![("Index", Align::Right), ("Cacheline", Align::Left)];
     columns.extend(heads.map(|head| (head, Align::Right)));
@@ -105,7 +117,11 @@ fn distribution(lines: &[&Line]) -> String {
 
 /// A line that is touched as a whole.
 fn or_line(field: &str) -> &str {
-    if field.is_empty() { "(the line)" } else { field }
+    if field.is_empty() {
+        "(the line)"
+    } else {
+        field
+    }
 }
 
 fn pair(number: usize, p: &Pair, hitm: u64) -> String {

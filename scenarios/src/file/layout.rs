@@ -76,12 +76,7 @@ fn fields(loading: &mut Loading<'_>, of: &str, value: &Value<'_>) -> Option<Vec<
     }
 }
 
-fn named(
-    loading: &mut Loading<'_>,
-    of: &str,
-    name: &str,
-    value: &Value<'_>,
-) -> Option<Vec<Given>> {
+fn named(loading: &mut Loading<'_>, of: &str, name: &str, value: &Value<'_>) -> Option<Vec<Given>> {
     let Some(layout) = crate::layouts::builtin(of, name) else {
         let message = format!("unknown layout \"{}\"", crate::tree::shorten(name));
         let known = crate::layouts::names(of).join("\", \"");
@@ -196,10 +191,7 @@ fn field_place(loading: &mut Loading<'_>, entry: &Value<'_>) -> Option<(u32, u32
         };
         loading.walk.count32(&value, low, high)
     };
-    let (offset, size) = (
-        bytes(offset, 0, MAX_STRUCT - 1),
-        bytes(size, 1, 4_096),
-    );
+    let (offset, size) = (bytes(offset, 0, MAX_STRUCT - 1), bytes(size, 1, 4_096));
     Some((offset?.value, size?.value))
 }
 
@@ -208,7 +200,9 @@ fn judge(loading: &mut Loading<'_>, of: &str, fields: &[Given], value: &Value<'_
     let before = loading.walk.issues.len();
     for (i, (field, at)) in fields.iter().enumerate() {
         let end = field.offset + field.size;
-        if let Some((other, _)) = fields[..i].iter().find(|(f, _)| field.offset < f.offset + f.size)
+        if let Some((other, _)) = fields[..i]
+            .iter()
+            .find(|(f, _)| field.offset < f.offset + f.size)
         {
             let message = format!(
                 "`{}` (bytes {}..{end}) overlaps `{}` (bytes {}..{})",
@@ -218,7 +212,10 @@ fn judge(loading: &mut Loading<'_>, of: &str, fields: &[Given], value: &Value<'_
                 other.offset,
                 other.offset + other.size
             );
-            let help = format!("the first free byte behind it is {}", other.offset + other.size);
+            let help = format!(
+                "the first free byte behind it is {}",
+                other.offset + other.size
+            );
             loading
                 .walk
                 .report(rules::LAYOUT_OVERLAP, at.clone(), message, Some(help));

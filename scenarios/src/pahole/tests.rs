@@ -42,7 +42,10 @@ fn recorded_layouts_read_in_full() {
             let [s] = structs.as_slice() else {
                 panic!("{}: {} structs", path.display(), structs.len())
             };
-            assert_eq!(Some(s.name.as_str()), path.file_stem().and_then(|n| n.to_str()));
+            assert_eq!(
+                Some(s.name.as_str()),
+                path.file_stem().and_then(|n| n.to_str())
+            );
             let recorded = sizes.lines().find_map(|l| {
                 let mut columns = l.split('\t');
                 (columns.next() == Some(&s.name)).then(|| columns.next())?
@@ -54,15 +57,33 @@ fn recorded_layouts_read_in_full() {
             let (open, padding) = holes(s);
             let said = |key: &str| {
                 let rest = text.split(key).nth(1)?;
-                rest.split(|c: char| !c.is_ascii_digit()).find(|w| !w.is_empty())?.parse().ok()
+                rest.split(|c: char| !c.is_ascii_digit())
+                    .find(|w| !w.is_empty())?
+                    .parse()
+                    .ok()
             };
             assert_eq!(open, said("sum holes:").unwrap_or(0), "{}: holes", s.name);
-            assert_eq!(padding, said("/* padding:").unwrap_or(0), "{}: padding", s.name);
+            assert_eq!(
+                padding,
+                said("/* padding:").unwrap_or(0),
+                "{}: padding",
+                s.name
+            );
             // "members: 159" counts the outermost level, where an anonymous union is one.
-            let lines = text.lines().filter(|l| l.contains("/*") && l.contains(';')).count();
-            assert!(s.members.len() >= lines / 2, "{}: members are missing", s.name);
+            let lines = text
+                .lines()
+                .filter(|l| l.contains("/*") && l.contains(';'))
+                .count();
+            assert!(
+                s.members.len() >= lines / 2,
+                "{}: members are missing",
+                s.name
+            );
         }
-        assert!(sized > 30, "{version}: sizes of only {sized} structs are recorded");
+        assert!(
+            sized > 30,
+            "{version}: sizes of only {sized} structs are recorded"
+        );
     }
 }
 
@@ -70,7 +91,9 @@ fn recorded_layouts_read_in_full() {
 fn the_threads_fragments_read() {
     for (name, members) in [("before", 11), ("patched", 12), ("watchdog_moved", 11)] {
         let structs = read(&Path::new("layouts/thread-S1").join(format!("{name}.txt")));
-        let [s] = structs.as_slice() else { panic!("{name}") };
+        let [s] = structs.as_slice() else {
+            panic!("{name}")
+        };
         assert!(s.is_fragment());
         assert_eq!(s.members.len(), members, "{name}");
         assert_eq!(s.member("_tx").map(|m| (m.offset, m.size)), Some((896, 8)));
@@ -96,7 +119,9 @@ fn declarations() {
         \n\t/* size: 192, cachelines: 3 */\n};\n\
         struct t {\n\tchar c; /* 0 1 */\n};\n";
     let structs = parse(text).unwrap_or_else(|e| panic!("{e:?}"));
-    let [s, t] = structs.as_slice() else { panic!("{structs:?}") };
+    let [s, t] = structs.as_slice() else {
+        panic!("{structs:?}")
+    };
     let got: Vec<String> = s
         .members
         .iter()
@@ -123,27 +148,45 @@ fn declarations() {
 #[test]
 fn mistakes_have_a_place() {
     let cases = [
-        ("struct s {\n\tint a; /* 0 4 */\n\tint b; /* 2 4 */\n};\n", "`b` starts at byte 2"),
+        (
+            "struct s {\n\tint a; /* 0 4 */\n\tint b; /* 2 4 */\n};\n",
+            "`b` starts at byte 2",
+        ),
         ("struct s {\n\tint a; /* 0 4 */\n", "this is never closed"),
         ("struct s {\n\tint a;\n};\n", "without offset and size"),
-        ("struct s {\n\tint a:3; /* 0 4 */\n};\n", "without its first bit"),
+        (
+            "struct s {\n\tint a:3; /* 0 4 */\n};\n",
+            "without its first bit",
+        ),
         ("struct s {\n\tint a:9; /* 0:30 4 */\n};\n", "does not hold"),
         ("}\n", "closes nothing"),
         ("hello {\n}\n", "opens no struct"),
         ("struct {\n\tint a; /* 0 4 */\n};\n", "without a name"),
-        ("struct s {\n\tint; /* 0 4 */ int c; /* 4 4 */ x\n};\n", "without offset"),
+        (
+            "struct s {\n\tint; /* 0 4 */ int c; /* 4 4 */ x\n};\n",
+            "without offset",
+        ),
         (
             "struct s {\n\tunion {\n\t\tlong a; /* 0 8 */\n\t}; /* 0 4 */\n};\n",
             "members of bytes 0..8",
         ),
-        ("struct s {\n\tlong a; /* 0 8 */\n\t/* size: 4 */\n};\n", "ends at byte 8"),
-        ("struct s {\n\tint a; /* 4294967295 8 */\n};\n", "ends behind byte"),
+        (
+            "struct s {\n\tlong a; /* 0 8 */\n\t/* size: 4 */\n};\n",
+            "ends at byte 8",
+        ),
+        (
+            "struct s {\n\tint a; /* 4294967295 8 */\n};\n",
+            "ends behind byte",
+        ),
         ("/* nothing */\n", "no struct"),
     ];
     for (text, message) in cases {
         let error = parse(text).expect_err(message);
         assert!(error.message.contains(message), "{message}: {error:?}");
-        assert!(error.place.1 <= text.len() && error.place.0 <= error.place.1, "{error:?}");
+        assert!(
+            error.place.1 <= text.len() && error.place.0 <= error.place.1,
+            "{error:?}"
+        );
     }
     let error = parse("struct s {\n\tint a; /* 0 4 */\n\tint b; /* 2 4 */\n};\n").expect_err("");
     assert_eq!(error.place, (30, 46));

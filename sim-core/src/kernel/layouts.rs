@@ -121,9 +121,18 @@ const NET_DEVICE: &[Used] = &[
     known("tx_global_lock", &[("tx_global_lock", 0, 0)]),
     known("watchdog_timeo", &[("watchdog_timeo", 0, 0)]),
     known("xdp_bulkq", &[("xdp_bulkq", 0, 0)]),
-    known("xps_cpus_map", &[("xps_cpus_map", 0, 0), ("xps_maps", 0, 8)]),
-    known("xps_rxqs_map", &[("xps_rxqs_map", 0, 0), ("xps_maps", 8, 8)]),
-    known("miniq_egress", &[("miniq_egress", 0, 0), ("tcx_egress", 0, 0)]),
+    known(
+        "xps_cpus_map",
+        &[("xps_cpus_map", 0, 0), ("xps_maps", 0, 8)],
+    ),
+    known(
+        "xps_rxqs_map",
+        &[("xps_rxqs_map", 0, 0), ("xps_maps", 8, 8)],
+    ),
+    known(
+        "miniq_egress",
+        &[("miniq_egress", 0, 0), ("tcx_egress", 0, 0)],
+    ),
     known("state", &[("state", 0, 0)]),
     known("flags", &[("flags", 0, 0)]),
     known("features", &[("features", 0, 0)]),

@@ -5,8 +5,8 @@
 
 use super::dql::{self, Bql};
 use super::locking::QSpinLock;
-use super::offload::{Caps, Offload};
 use super::netdev_fields::Fields;
+use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};

@@ -44,7 +44,11 @@ const READS: &[(Reads, Func, &[&str])] = &[
         ],
     ),
     (Reads::Noqueue, Func::DevQueueXmit, &["flags"]),
-    (Reads::Validate, Func::SchDirectXmit, &["features", "netdev_ops"]),
+    (
+        Reads::Validate,
+        Func::SchDirectXmit,
+        &["features", "netdev_ops"],
+    ),
     (Reads::XmitOne, Func::DevHardStartXmit, &["ptype_all"]),
     (Reads::StartXmit, Func::DevHardStartXmit, &["netdev_ops"]),
     (
@@ -202,7 +206,9 @@ mod tests {
     #[test]
     fn every_field_is_known() {
         let known = |name: &str| {
-            crate::kernel::layouts::used("net_device").iter().any(|u| u.name == name)
+            crate::kernel::layouts::used("net_device")
+                .iter()
+                .any(|u| u.name == name)
         };
         for field in READS.iter().flat_map(|(_, _, fields)| *fields) {
             assert!(known(field), "{field}");

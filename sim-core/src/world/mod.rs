@@ -3,9 +3,9 @@
 mod build;
 mod check;
 mod collect;
-mod lines;
 #[cfg(test)]
 mod kernel_tests;
+mod lines;
 #[cfg(test)]
 mod tcp_tests;
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl Rig {
             features: Features::NONE,
             vlan_features: Features::NONE,
             max_tags_offload: 1,
-        tx_memory: 0,
+            tx_memory: 0,
         });
         let device = |name: &str, kind, qdisc| Device {
             name: name.into(),

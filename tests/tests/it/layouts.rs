@@ -105,7 +105,11 @@ fn accesses_and_pairs_tell_the_story() {
     let (_, config) = points("layout-hot-write").swap_remove(1);
     let metrics = named(&config, 0).metrics;
     for line in &metrics.lines {
-        let taken: u64 = line.accesses.iter().map(|a| a.hitm_local + a.hitm_remote).sum();
+        let taken: u64 = line
+            .accesses
+            .iter()
+            .map(|a| a.hitm_local + a.hitm_remote)
+            .sum();
         assert_eq!(taken, line.hitm, "{}", line.name);
         let pairs: u64 = line.pairs.iter().map(|p| p.hitm).sum();
         assert_eq!(pairs, line.hitm, "{}", line.name);
@@ -126,7 +130,10 @@ fn accesses_and_pairs_tell_the_story() {
         .iter()
         .find(|a| a.field.ends_with("miniq_egress"))
         .expect("it is read");
-    assert_eq!((reads.cpus.as_slice(), reads.stores), ([1, 2, 3].as_slice(), 0));
+    assert_eq!(
+        (reads.cpus.as_slice(), reads.stores),
+        ([1, 2, 3].as_slice(), 0)
+    );
     let writes = line
         .accesses
         .iter()
@@ -136,7 +143,11 @@ fn accesses_and_pairs_tell_the_story() {
     // The counter is the receiving CPU's own word: one load and one store for each frame.
     assert_eq!(writes.loads, writes.stores);
     let received = metrics.devices[0].rx_packets;
-    assert!(writes.stores.abs_diff(received) <= 1, "{} {received}", writes.stores);
+    assert!(
+        writes.stores.abs_diff(received) <= 1,
+        "{} {received}",
+        writes.stores
+    );
 }
 
 /// A file of pahole's, named by a path beside the scenario, is the same layout as the built-in one.
@@ -147,7 +158,10 @@ fn a_file_is_the_layout_it_prints() {
         let loader = Loader::new(&registry);
         let loader = loader.set("layouts.net_device", value).expect("RON");
         let loader = loader.set("sweep", "[]").expect("RON");
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/library/layout-bulkq.ron");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../scenarios/library/layout-bulkq.ron"
+        );
         let loaded = loader.load_file(std::path::Path::new(path));
         let scenario = loaded.unwrap_or_else(|r| panic!("{r}"));
         scenario.config().hosts[0].layouts.clone()

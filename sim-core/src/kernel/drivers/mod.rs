@@ -51,7 +51,12 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
         (ring.next() % u64::from(ring.size())) as u32,
     );
     ring.doorbell(cpu.k.ktime(cpu.now()) + port.fetch);
-    fetch_ahead(cpu.k, cpu.machine(), (txq.dev, queue), cpu.now() + port.fetch);
+    fetch_ahead(
+        cpu.k,
+        cpu.machine(),
+        (txq.dev, queue),
+        cpu.now() + port.fetch,
+    );
     start_wire(cpu.k, cpu.machine(), txq.dev, cpu.now());
 }
 
