@@ -10,6 +10,8 @@ library! {
     "false-sharing",
     "layout-bulkq",
     "layout-hot-write",
+    "lltx-direct",
+    "lltx-siblings",
     "lockless-forward",
     "lockless-qdisc",
     "lockless-stuck",
@@ -22,6 +24,8 @@ library! {
     "two-senders-paced",
     "vlan-offload",
     "vlan-on-vlan",
+    "xdp-no-flush",
+    "xdp-redirect",
 }
 
 /// Names of the library scenarios, in alphabetical order.

@@ -76,6 +76,12 @@ pub struct Kernel {
     pub dev_weight: u32,
     /// arm64 up to v5.19: `test_and_set_bit` on a bit that is set already is a plain load.
     pub tas_bit_early_return: bool,
+    /// Major and minor version, where the kernel itself differs: locks, pages, instruction counts.
+    pub version: (u32, u32),
+    /// How `packet_direct_xmit` handles the transmit lock.
+    pub direct: crate::kernel::packet::Direct,
+    /// CPUs that run something take timer interrupts.
+    pub ticks: bool,
     /// HZ: timer ticks a second.
     pub hz: u32,
     /// The barriers between the stop bit and the second look in BQL.
@@ -88,6 +94,14 @@ pub struct Kernel {
     pub validate_in_lock: bool,
     /// A clock with a visible grain, for comparing with recordings made on one.
     pub clock: Option<ClockSource>,
+    /// Where redirected frames wait, by version.
+    pub redirect: Redirect,
+    /// `DEV_MAP_BULK_SIZE`: frames in a bulk queue.
+    pub xdp_bulk: u32,
+    /// Off: drivers forget `xdp_do_flush` at the end of a poll.
+    pub xdp_flush: bool,
+    /// Indirect calls go through retpolines.
+    pub retpoline: bool,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -100,13 +114,53 @@ impl Default for Kernel {
             set3_retry: Set3Retry::ReadFirst,
             dev_weight: 64,
             tas_bit_early_return: false,
+            version: (5, 11),
+            direct: crate::kernel::packet::Direct::V6_9,
+            ticks: false,
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
             vlan_features: VlanFeatures::Modern,
             validate_in_lock: false,
             clock: None,
+            redirect: Redirect::V5_6,
+            xdp_bulk: 16,
+            xdp_flush: true,
+            retpoline: false,
             costs: Vec::new(),
+        }
+    }
+}
+
+/// `xdp_do_redirect` by kernel version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirect {
+    /// 5.4: a bulk queue a map slot, a frame at a time without a map.
+    V5_4,
+    /// 5.5: the same with one flush list a CPU.
+    V5_5,
+    /// 5.6: a bulk queue a device, with and without a map.
+    V5_6,
+    /// 5.13: the core frees what the driver did not take.
+    V5_13,
+}
+
+impl Redirect {
+    /// All of them, oldest first.
+    pub const ALL: [Redirect; 4] = [
+        Redirect::V5_4,
+        Redirect::V5_5,
+        Redirect::V5_6,
+        Redirect::V5_13,
+    ];
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Redirect::V5_4 => "v5_4",
+            Redirect::V5_5 => "v5_5",
+            Redirect::V5_6 => "v5_6",
+            Redirect::V5_13 => "v5_13",
         }
     }
 }
@@ -208,6 +262,8 @@ pub enum NicDriver {
     Plain,
     /// `myri10ge`: TSO, checksums and LRO, descriptors written into the NIC.
     Myri10ge,
+    /// `mlx5e`: XDP, one completion entry a doorbell.
+    Mlx5,
 }
 
 /// Interrupt moderation of a NIC.
@@ -264,6 +320,8 @@ pub enum Qdisc {
 pub enum Workload {
     /// The kernel's packet generator, one thread on each of `cpus`.
     Pktgen(Pktgen),
+    /// netsniff-ng's trafgen, one process on each of `cpus`.
+    Trafgen(Trafgen),
     /// A sender that sends one packet every `every` on each of `cpus`.
     Paced {
         /// Index of the device.
@@ -285,6 +343,21 @@ pub enum Workload {
         cpu: u16,
         /// The packets.
         packets: Vec<TrainPacket>,
+    },
+    /// Frames arrive at a NIC whose XDP program redirects them.
+    XdpRedirect {
+        /// Index of the ingress NIC.
+        from: usize,
+        /// Device they are redirected to; `None` names one that does not exist.
+        to: Option<usize>,
+        /// `bpf_redirect_map` instead of `bpf_redirect`.
+        map: bool,
+        /// Packet length in bytes, without FCS.
+        size: u32,
+        /// Frames a second offered, or `None` for as many as the ring takes.
+        pps: Option<u64>,
+        /// Frames, or endless.
+        packets: Option<u64>,
     },
     /// Frames arrive at a NIC and are forwarded (IPv4) out of another device.
     Forward {
@@ -377,6 +450,32 @@ pub struct Pktgen {
     pub size: u32,
     /// `skb_priority`.
     pub priority: u32,
+}
+
+/// Settings of trafgen.
+#[derive(Clone, Debug)]
+pub struct Trafgen {
+    /// Index of the device.
+    pub dev: usize,
+    /// One process a CPU, pinned to it.
+    pub cpus: Vec<u16>,
+    /// `-n`: packets of all processes together, or endless.
+    pub packets: Option<u64>,
+    /// Packet length in bytes, without FCS.
+    pub size: u32,
+    /// Frames of each process's TX_RING; 0 is a socket without a ring.
+    pub frames: u32,
+    /// `-q`: through the qdisc, instead of past it.
+    pub qdisc_path: bool,
+}
+
+impl Trafgen {
+    /// What process `n` has to send.
+    pub fn share(&self, n: usize) -> Option<u64> {
+        let processes = self.cpus.len() as u64;
+        let extra = |all: u64| u64::from((n as u64) < all % processes);
+        self.packets.map(|all| all / processes + extra(all))
+    }
 }
 
 /// pktgen's `xmit_mode`.

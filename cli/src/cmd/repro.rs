@@ -25,17 +25,10 @@ use std::io::Write;
 
 /// Every experiment whose scenarios are in the library. One that is described but not here yet waits in
 /// `WAITING` for its scenarios.
-pub const EXPERIMENTS: &[&Experiment] = &[
-    &lockless::EXPERIMENT, //
-];
+pub const EXPERIMENTS: &[&Experiment] = &[&xdp_redirect::EXPERIMENT, &lockless::EXPERIMENT];
 
 /// Experiments whose scenarios are not in the library yet.
-const WAITING: &[&Experiment] = &[
-    &lltx::EXPERIMENT,
-    &xdp_redirect::EXPERIMENT,
-    &vlan::EXPERIMENT,
-    &doorbell::EXPERIMENT,
-];
+const WAITING: &[&Experiment] = &[&lltx::EXPERIMENT, &vlan::EXPERIMENT, &doorbell::EXPERIMENT];
 
 /// Runs the command.
 pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {

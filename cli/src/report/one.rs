@@ -113,6 +113,7 @@ fn device(device: &Device) -> String {
         DeviceKind::Dummy => "dummy",
         DeviceKind::Vlan(_) => "vlan",
         DeviceKind::Nic(ref nic) => match nic.driver {
+            NicDriver::Mlx5 => "mlx5_core",
             NicDriver::Myri10ge => "myri10ge",
             NicDriver::Plain => "nic",
         },

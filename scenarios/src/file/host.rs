@@ -225,6 +225,7 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
             &schema::DUMMY,
             &schema::NIC,
             &schema::MYRI10GE,
+            &schema::MLX5,
             &schema::VLAN,
         ],
     )?;

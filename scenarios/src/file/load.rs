@@ -11,14 +11,18 @@ use sim_core::config::{TrainPacket, XmitMode};
 
 /// Most packets of a train.
 const MAX_TRAIN: usize = 100_000;
+/// Most frames of a transmit ring.
+const MAX_FRAMES: u32 = 4096;
 /// Most senders of all loads together.
 const MAX_SENDERS: usize = 4096;
 
 pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
     let specs = [
         &schema::PKTGEN,
+        &schema::TRAFGEN,
         &schema::PACED,
         &schema::TRAIN,
+        &schema::XDP_REDIRECT,
         &schema::FORWARD,
         &schema::NETPERF,
         &schema::NETSERVER,
@@ -28,8 +32,10 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         .choice(&value.node, &value.path, "a load", &specs)?;
     let load = match obj.spec.name {
         "Pktgen" => pktgen(loading, &obj),
+        "Trafgen" => trafgen(loading, &obj),
         "Paced" => paced(loading, &obj),
         "Train" => train(loading, &obj),
+        "XdpRedirect" => xdp_redirect(loading, &obj),
         "Netperf" => super::netperf::netperf(loading, &obj),
         "Netserver" => super::netperf::netserver(loading, &obj),
         _ => forward(loading, &obj),
@@ -61,6 +67,22 @@ fn pktgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
             .get("priority")
             .and_then(|v| loading.walk.count32(&v, 0, 15))
             .map(|p| p.value),
+    }
+}
+
+fn trafgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    LoadDraft::Trafgen {
+        dev: text(loading, obj, "dev"),
+        cpus: cpus(loading, obj),
+        packets: packets(loading, obj),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        frames: obj
+            .get("frames")
+            .and_then(|v| loading.walk.count32(&v, 0, MAX_FRAMES)),
+        qdisc_path: obj
+            .get("qdisc_path")
+            .and_then(|v| loading.walk.switch(&v))
+            .map(|on| on.value),
     }
 }
 
@@ -139,8 +161,26 @@ fn train_packet(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<TrainPac
     })
 }
 
-fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
-    let pps = obj.get("pps").and_then(|v| {
+fn xdp_redirect(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let helpers = [("redirect", false), ("redirect_map", true)];
+    LoadDraft::XdpRedirect {
+        from: text(loading, obj, "from"),
+        to: obj
+            .get("to")
+            .and_then(|v| loading.walk.optional(v, |walk, v| walk.text(v))),
+        map: obj
+            .get("helper")
+            .and_then(|v| loading.walk.word(&v, false, &helpers))
+            .map(|h| h.value),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        pps: pps(loading, obj),
+        packets: packets(loading, obj),
+    }
+}
+
+/// `pps`, which is not 0.
+fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
+    obj.get("pps").and_then(|v| {
         loading.walk.optional(v, |walk, v| {
             let pps = walk.quantity(v, Quantity::PacketRate)?;
             if pps.value == 0 {
@@ -154,7 +194,11 @@ fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
             }
             Some(pps.value)
         })
-    });
+    })
+}
+
+fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let pps = pps(loading, obj);
     LoadDraft::Forward {
         from: text(loading, obj, "from"),
         to: text(loading, obj, "to"),

@@ -22,8 +22,21 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
     };
     // A ring of size 0 has a rule of its own.
     let (tx_ring, rx_ring) = (count("tx_ring", 0, MAX_RING), count("rx_ring", 0, MAX_RING));
-    let stop_thresh = count("stop_thresh", 1, MAX_RING);
-    let wake_thresh = count("wake_thresh", 1, MAX_RING);
+    let driver = match obj.spec.name {
+        "Myri10ge" => NicDriver::Myri10ge,
+        "Mlx5" => NicDriver::Mlx5,
+        _ => NicDriver::Plain,
+    };
+    // The others have rules of their own for stopping and waking.
+    let plain = driver == NicDriver::Plain;
+    let mut thresh = |name| {
+        if plain {
+            count(name, 1, MAX_RING)
+        } else {
+            one(obj)
+        }
+    };
+    let (stop_thresh, wake_thresh) = (thresh("stop_thresh"), thresh("wake_thresh"));
     let napi_weight = count("napi_weight", 1, 65_535);
     let rate = obj
         .get("rate")
@@ -40,13 +53,16 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
             }
             !zero
         });
-    let irq_cpu = obj
-        .get("irq_cpu")
-        .and_then(|v| loading.walk.count(&v, 0, 65_535));
+    let irq_cpus = match driver {
+        NicDriver::Mlx5 => obj.get("irq_cpus").and_then(|v| irq_cpus(loading, &v)),
+        _ => obj
+            .get("irq_cpu")
+            .and_then(|v| loading.walk.count(&v, 0, 65_535))
+            .map(|cpu| vec![cpu]),
+    };
     let wire_overhead = obj
         .get("wire_overhead")
         .and_then(|v| loading.walk.quantity(&v, Quantity::Size));
-    let myri10ge = obj.spec.name == "Myri10ge";
     let offloads = obj.get("offloads");
     let features = offloads.and_then(|v| features(loading, &v));
     let vlan_features = match obj.given("vlan_offloads") {
@@ -56,29 +72,23 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
     let max_tags = obj.get("max_tags_offload");
     let max_tags = max_tags.and_then(|v| loading.walk.count32(&v, 0, 4));
     NicDraft {
-        driver: if myri10ge {
-            NicDriver::Myri10ge
-        } else {
-            NicDriver::Plain
-        },
+        driver,
         tx_ring,
         rx_ring,
         rate: rate.map(|r| r.value),
-        irq_cpus: irq_cpu.map(|cpu| vec![cpu]),
+        irq_cpus,
         moderation: obj.get("moderation").and_then(|v| moderation(loading, &v)),
-        // myri10ge has rules of its own for stopping and waking.
-        bql: if myri10ge {
-            Some(None)
-        } else {
-            obj.get("bql").and_then(|v| bql(loading, v))
+        bql: match driver {
+            NicDriver::Myri10ge => Some(None),
+            _ => obj.get("bql").and_then(|v| bql(loading, v)),
         },
-        stop_thresh: if myri10ge { one(obj) } else { stop_thresh },
-        wake_thresh: if myri10ge { one(obj) } else { wake_thresh },
+        stop_thresh,
+        wake_thresh,
         napi_weight,
         wire_overhead,
         features,
         vlan_features,
-        tx_memory: if myri10ge {
+        tx_memory: if driver == NicDriver::Myri10ge {
             obj.get("tx_memory")
                 .and_then(|v| loading.walk.quantity(&v, Quantity::Size))
                 .map(|size| u32::try_from(size.value).unwrap_or(u32::MAX))
@@ -87,6 +97,23 @@ pub(super) fn read(loading: &mut Loading<'_>, obj: &Obj<'_>) -> NicDraft {
         },
         max_tags_offload: max_tags.and_then(|n| u8::try_from(n.value).ok()),
     }
+}
+
+/// Most channels of a NIC: what fits into a host's vectors.
+const MAX_CHANNELS: usize = 32;
+
+fn irq_cpus(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Vec<Placed<u64>>> {
+    let list = loading.walk.list(value);
+    if list.is_empty() || list.len() > MAX_CHANNELS {
+        let message = format!("{} channels; a NIC has 1 to {MAX_CHANNELS}", list.len());
+        loading
+            .walk
+            .report(rules::OUT_OF_RANGE, value.at(), message, None);
+        return None;
+    }
+    list.iter()
+        .map(|v| loading.walk.count(v, 0, 65_535))
+        .collect()
 }
 
 fn one(obj: &Obj<'_>) -> Option<Placed<u32>> {

@@ -4,14 +4,14 @@
 //! (`_xmit_lock`, owner, `trans_start`, `state`, dql) lie on different lines.
 
 use super::dql::{self, Bql};
-use super::locking::QSpinLock;
+use super::locking::SpinLock;
 use super::netdev_fields::Fields;
 use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
-use crate::machine::nic::Port;
+use crate::machine::nic::{Port, TxRing};
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -65,12 +65,14 @@ pub struct TxQueue {
     pub dev: usize,
     /// Number in the trace.
     pub number: u32,
+    /// Number within its device.
+    pub index: u32,
     /// Index of its qdisc, if it has one.
     pub qdisc: Option<usize>,
     lltx: bool,
     /// `qdisc` pointer, read-mostly.
     pub(crate) qdisc_word: Word,
-    lock: QSpinLock,
+    lock: SpinLock,
     owner: Word,
     trans_start: Word,
     state: Word,
@@ -87,6 +89,7 @@ impl TxQueue {
         at: (usize, u32),
         lltx: bool,
         bql: Option<dql::Limits>,
+        version: (u32, u32),
         locks: &mut Vec<String>,
     ) -> TxQueue {
         let placed = memory.object(
@@ -98,10 +101,11 @@ impl TxQueue {
         TxQueue {
             dev: at.0,
             number: at.1,
+            index: 0,
             qdisc: None,
             lltx,
             qdisc_word: field("qdisc"),
-            lock: QSpinLock::new(field("_xmit_lock"), locks.len() as u32 - 1),
+            lock: SpinLock::new(version, field("_xmit_lock"), locks.len() as u32 - 1),
             owner: field("xmit_lock_owner"),
             trans_start: field("trans_start"),
             state: field("state"),
@@ -111,30 +115,45 @@ impl TxQueue {
     }
 
     /// Its lock.
-    pub fn xmit_lock(&self) -> &QSpinLock {
+    pub fn xmit_lock(&self) -> &SpinLock {
         &self.lock
+    }
+
+    /// `__netif_tx_lock`: whatever the device says of itself.
+    pub(crate) async fn tx_lock(&self, cpu: Cpu<'_>) {
+        cpu.spend(Cost::HardTxLock);
+        self.lock.lock(cpu).await;
+        cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+    }
+
+    /// `__netif_tx_unlock`.
+    pub(crate) async fn tx_unlock(&self, cpu: Cpu<'_>) {
+        cpu.store(self.owner, 0).await;
+        self.lock.unlock(cpu).await;
     }
 
     /// `HARD_TX_LOCK`: nothing on an LLTX device.
     pub(crate) async fn hard_tx_lock(&self, cpu: Cpu<'_>) {
         if !self.lltx {
-            cpu.spend(Cost::HardTxLock);
-            self.lock.lock(cpu).await;
-            cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+            self.tx_lock(cpu).await;
         }
     }
 
     /// `HARD_TX_UNLOCK`.
     pub(crate) async fn hard_tx_unlock(&self, cpu: Cpu<'_>) {
         if !self.lltx {
-            cpu.store(self.owner, 0).await;
-            self.lock.unlock(cpu).await;
+            self.tx_unlock(cpu).await;
         }
     }
 
     /// `netif_xmit_frozen_or_stopped`.
     pub(crate) async fn frozen_or_stopped(&self, cpu: Cpu<'_>) -> bool {
         cpu.load(self.state).await != 0
+    }
+
+    /// `netif_xmit_frozen_or_drv_stopped`: BQL's bit does not count.
+    pub(crate) async fn frozen_or_drv_stopped(&self, cpu: Cpu<'_>) -> bool {
+        cpu.load(self.state).await & (txq_state::DRV_XOFF | txq_state::FROZEN) != 0
     }
 
     /// `netif_xmit_stopped`: FROZEN does not count.
@@ -225,17 +244,29 @@ pub enum Driver {
     Nic(super::drivers::nic::Nic),
     /// Myricom's.
     Myri10ge(super::drivers::myri10ge::Myri10ge),
+    /// `mlx5e`.
+    Mlx5(Box<super::drivers::mlx5::Mlx5>),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
 }
 
 impl Driver {
+    /// Transmit rings whose packets are skbs.
+    pub fn skb_rings(&self) -> &[TxRing] {
+        match (self, self.port()) {
+            (Driver::Mlx5(nic), Some(port)) => &port.tx[..nic.channels],
+            (_, Some(port)) => &port.tx,
+            (_, None) => &[],
+        }
+    }
+
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
             Driver::Dummy | Driver::Vlan(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
+            Driver::Mlx5(nic) => Some(&nic.port),
         }
     }
 }

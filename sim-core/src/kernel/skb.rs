@@ -3,6 +3,7 @@
 //! Follows Linux 5.11 `net/core/skbuff.c`. An skb is two slab objects: the struct (4 lines) and the
 //! head, of which three lines matter here: headers, free pointer, shared info. Layout as counted on 6.1.
 
+use super::packet::{self, Destructor};
 use super::slab::{CacheSpec, KmemCache};
 use super::{Cost, Cpu, Func};
 use crate::engine::time::Instant;
@@ -95,6 +96,8 @@ struct Slot {
     frame: Cell<Frame>,
     meta: Cell<Meta>,
     born: Cell<Instant>,
+    /// `skb->destructor`, and what it gives back.
+    destructor: Cell<Option<(Destructor, u64)>>,
     /// `skb->next`, in lists.
     next: Cell<Option<Skb>>,
     /// `skb->sk` with its destructor (`tcp_wfree`): who is told when it is freed, and `truesize`.
@@ -186,6 +189,12 @@ impl Skbs {
     /// Changes what is noted.
     pub fn set_meta(&self, skb: Skb, meta: Meta) {
         self.slot(skb).meta.set(meta);
+    }
+    /// Sets what happens when it is freed, and the truesize charged to its socket.
+    pub fn set_destructor(&self, skb: Skb, destructor: Option<Destructor>, truesize: u64) {
+        self.slot(skb)
+            .destructor
+            .set(destructor.map(|d| (d, truesize)));
     }
     /// The skb behind it in a list.
     pub fn next(&self, skb: Skb) -> Option<Skb> {
@@ -310,6 +319,7 @@ impl Skbs {
         slot.frame.set(frame);
         slot.meta.set(Meta::default());
         slot.next.set(None);
+        slot.destructor.set(None);
         let all = line::L0 | line::L1 | line::L2;
         cpu.touch([
             self.struct_lines(skb, 0, all),
@@ -400,6 +410,10 @@ impl Skbs {
         ])
         .await;
         cpu.record(Kind::SkbFree, self.id(skb), 0);
+        if let Some((destructor, truesize)) = self.slot(skb).destructor.take() {
+            packet::destruct(cpu, destructor, truesize).await;
+            packet::release_frag(cpu, destructor).await;
+        }
         if let Some((sock, truesize)) = self.slot(skb).owner.take() {
             super::tcp::tcp_wfree(cpu, sock, truesize).await;
         }

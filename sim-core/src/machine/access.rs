@@ -9,6 +9,7 @@ use super::counters::add;
 use super::cpu::{Cpu, Wait};
 use super::line::{Grant, Line, NONE, Source};
 use super::memory::{LineId, Word};
+use super::smt::Activity;
 use super::store_buffer::Effect;
 use super::topology::Distance;
 use crate::engine::time::{Instant, Span};
@@ -101,11 +102,13 @@ impl<O: Op> Future for Access<'_, O> {
         }
         if self.at == At::Issue {
             let issued = self.op.issue(cpu);
-            let now = cpu.m.engine.now();
-            if issued.resume > now && !cpu.m.engine.try_advance(issued.resume) {
-                self.at = At::Bind(issued.data);
-                cpu.suspend(Wait::Access, issued.resume);
-                return Poll::Pending;
+            if issued.resume > cpu.m.engine.now() {
+                cpu.m.turns(cpu.id, Activity::Stalled);
+                if !cpu.m.engine.try_advance(issued.resume) {
+                    self.at = At::Bind(issued.data);
+                    cpu.suspend(Wait::Access, issued.resume);
+                    return Poll::Pending;
+                }
             }
             return Poll::Ready(self.op.bind(cpu, issued.data));
         }
@@ -127,10 +130,7 @@ impl<const EXPOSED: bool> Op for Load<EXPOSED> {
         let line = cpu.m.line(self.0);
         let grant = cpu.m.coherence.read(line, cpu.s.core, cpu.m.engine.now());
         if grant.source == Source::Hit {
-            return Issued {
-                resume: grant.at,
-                data: grant.at,
-            };
+            return cpu.hit(cpu.m.words[self.0.0 as usize].line, grant.at);
         }
         let hide = if EXPOSED {
             Span::ZERO
@@ -263,6 +263,26 @@ impl Op for Barrier {
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
 }
 
+/// An instruction that waits for the store buffer and lets nothing else issue: `cli`, `pushf`, `popf`.
+#[derive(Clone, Copy)]
+pub struct Serial(Span);
+
+impl Op for Serial {
+    type Value = ();
+    fn issue(&self, cpu: Cpu<'_>) -> Issued {
+        let now = cpu.m.engine.now();
+        let done = now.max(cpu.s.stores_done.get()) + self.0;
+        cpu.stalled(done.since(now));
+        let (kind, owner) = (Kind::Barrier, cpu.m.base + cpu.ctx);
+        cpu.m.engine.step(now, owner, kind as u16, u32::MAX, 2);
+        Issued {
+            resume: done,
+            data: done,
+        }
+    }
+    fn bind(&self, _: Cpu<'_>, _: Instant) {}
+}
+
 impl<'w> Cpu<'w> {
     #[inline(always)]
     fn access<O: Op>(self, op: O) -> Access<'w, O> {
@@ -343,6 +363,12 @@ impl<'w> Cpu<'w> {
         self.access(Barrier { full: true })
     }
 
+    /// `local_irq_save` or `local_irq_restore`: half of the pair's cost. Its effect on interrupts is
+    /// the caller's ([`irq_disable`](Cpu::irq_disable)).
+    pub fn irq_flags(self) -> Access<'w, Serial> {
+        self.access(Serial(self.m.costs.irq_flags))
+    }
+
     /// `smp_wmb()`; on x86-64 it costs nothing and is no step.
     pub async fn smp_wmb(self) {
         if self.m.costs.wmb_waits {
@@ -388,6 +414,8 @@ impl<'w> Cpu<'w> {
             ready,
             at: At::Start,
             since: None,
+            turning: None,
+            turned: Span::ZERO,
         }
     }
 
@@ -425,12 +453,29 @@ impl<'w> Cpu<'w> {
             .overlay(line, self.id, word.0, horizon, memory)
     }
 
+    /// A line that the core holds, or that a sibling has asked for already.
+    #[inline(always)]
+    fn hit(self, line: u32, at: Instant) -> Issued {
+        let at = match self.m.fill_in_flight(self.s.core, line, at) {
+            Some(arrival) => {
+                self.stalled(arrival.since(at));
+                arrival
+            }
+            None => at,
+        };
+        Issued {
+            resume: at,
+            data: at,
+        }
+    }
+
     /// Books a miss and says when the context goes on: when the data are there, less what hides.
     fn missed(self, word: u32, line: u32, grant: Grant, hide: Span) -> Issued {
         let now = self.m.engine.now();
         let resume = grant.at.back(hide).max(now);
         let counters = &self.s.counters;
         self.m.moves[line as usize].count(grant.source);
+        self.m.fill(self.s.core, line, grant.source, grant.at);
         add(&counters.llc_references, 1);
         match grant.source {
             Source::Memory => add(&counters.llc_misses, 1),
@@ -555,7 +600,9 @@ impl<'w> Cpu<'w> {
         let line = m.line(word);
         let grant = m.coherence.own(line, s.core, now);
         if grant.source != Source::Hit {
-            m.moves[m.words[word.0 as usize].line as usize].count(grant.source);
+            let number = m.words[word.0 as usize].line;
+            m.moves[number as usize].count(grant.source);
+            m.fill(s.core, number, grant.source, grant.at);
             add(&s.counters.llc_references, 1);
             if let Source::Dirty(from) = grant.source {
                 add(&s.counters.hitm, 1);
@@ -708,6 +755,8 @@ impl<'w> Cpu<'w> {
                     resume = resume.max(self.missed(NONE, number, grant, m.costs.hide).resume);
                     // Overlapping misses: only the longest is a stall.
                     s.counters.stall.set(stall);
+                } else if let Some(at) = m.fill_in_flight(s.core, number, now) {
+                    resume = resume.max(at);
                 }
                 if let Some(book) = &m.book {
                     book.line(number, self.by(), What::Load);
@@ -720,6 +769,7 @@ impl<'w> Cpu<'w> {
                 let grant = m.coherence.own(line, s.core, now);
                 if grant.source != Source::Hit {
                     m.moves[number as usize].count(grant.source);
+                    m.fill(s.core, number, grant.source, grant.at);
                     add(&s.counters.llc_references, 1);
                     if let Source::Dirty(from) = grant.source {
                         add(&s.counters.hitm, 1);
@@ -800,6 +850,9 @@ pub struct SpinWait<'w, F> {
     ready: F,
     at: At,
     since: Option<Instant>,
+    /// Since when it turns on a copy of the line, and for how long it has in all.
+    turning: Option<Instant>,
+    turned: Span,
 }
 
 impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
@@ -817,11 +870,19 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
         let data = match self.at {
             At::Bind(data) => data,
             _ => {
+                let now = cpu.m.engine.now();
+                if let Some(from) = self.turning.take() {
+                    // Its copy is gone: no iteration retires until the line is back.
+                    self.turned += now.since(from);
+                }
                 let issued = op.issue(cpu);
-                if issued.resume > cpu.m.engine.now() && !cpu.m.engine.try_advance(issued.resume) {
-                    self.at = At::Bind(issued.data);
-                    cpu.suspend(Wait::Access, issued.resume);
-                    return Poll::Pending;
+                if issued.resume > now {
+                    cpu.m.turns(cpu.id, Activity::Stalled);
+                    if !cpu.m.engine.try_advance(issued.resume) {
+                        self.at = At::Bind(issued.data);
+                        cpu.suspend(Wait::Access, issued.resume);
+                        return Poll::Pending;
+                    }
                 }
                 issued.data
             }
@@ -830,7 +891,7 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
         if (self.ready)(value) {
             cpu.state().wait.set(Wait::Running);
             if let Some(since) = self.since {
-                cpu.end_spin(self.word, since);
+                cpu.end_spin(self.word, since, self.turned);
             }
             return Poll::Ready(value);
         }
@@ -841,7 +902,9 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
         }
         // Park until somebody writes the line; a store already under way wakes us too.
         self.at = At::Issue;
+        self.turning = Some(cpu.m.engine.now());
         let (m, line) = (cpu.m, cpu.m.line(self.word));
+        m.turns(cpu.id, Activity::Spin);
         cpu.state().wait.set(Wait::Spin);
         match m.stores.next_visible(line, cpu.id, m.engine.now()) {
             Some(at) => m.wake_spinner(cpu.ctx, at + m.costs.spin_wake),
@@ -852,15 +915,17 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
 }
 
 impl Cpu<'_> {
-    fn end_spin(self, word: Word, since: Instant) {
+    /// `turned`: how long of it the line was here, so that iterations retired.
+    fn end_spin(self, word: Word, since: Instant, turned: Span) {
         let waited = self.m.engine.now().since(since);
         self.s.spinning.set(false);
         add(&self.s.counters.spin, waited.ps());
         add(&self.s.counters.branch_misses, 1);
         add(
             &self.s.counters.instructions,
-            waited.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns,
+            turned.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns,
         );
+        self.elapse(self.m.costs.spin_exit);
         self.record(Kind::SpinEnd, word.0, waited.ns() as u32);
     }
 }

@@ -127,8 +127,14 @@ pub struct Cpu {
     pub spin: u64,
     /// Part of the busy time stalled on line transfers.
     pub stall: u64,
-    /// Instructions retired.
+    /// Part of the process context's time spent in user mode.
+    pub user: u64,
+    /// Instructions retired in kernel mode.
     pub instructions: u64,
+    /// Instructions retired in user mode.
+    pub user_instructions: u64,
+    /// Cycles in kernel mode; 0 where the machine's profile states no clock.
+    pub cycles: u64,
     /// Last-level cache references: misses in the core's own caches.
     pub llc_references: u64,
     /// Of those, the ones no other core could serve.

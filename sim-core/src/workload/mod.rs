@@ -3,4 +3,5 @@
 pub(crate) mod netperf;
 pub(crate) mod paced;
 pub(crate) mod pktgen;
+pub(crate) mod trafgen;
 pub(crate) mod train;

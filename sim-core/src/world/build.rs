@@ -10,6 +10,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
+use crate::kernel::drivers::mlx5::{CQ_LINES, Mlx5};
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::drivers::nic::Nic;
 use crate::kernel::drivers::vlan::Vlan;
@@ -19,6 +20,7 @@ use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
 use crate::kernel::netdev_fields::Fields;
 use crate::kernel::offload::{Offload, offloads};
+use crate::kernel::packet::{Open, PacketSock};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::fq_codel::{self, FqCodel};
 use crate::kernel::sched::pfifo::Pfifo;
@@ -29,10 +31,13 @@ use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
 use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
 use crate::kernel::variant::{Builtin, Lockless};
+use crate::kernel::xdp::{Pages, Program, Xdp};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
 use crate::machine::memory::{Placement, Word};
-use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, RxRing, TxRing, Vector, Wire};
+use crate::machine::nic::{
+    ETH_ZLEN, Flood, Moderation, Port, Report, RxRing, TxRing, Vector, Wire,
+};
 use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
@@ -51,6 +56,11 @@ pub(super) enum Body {
     Pktgen {
         workload: usize,
         flow: u32,
+    },
+    Trafgen {
+        workload: usize,
+        sock: u32,
+        packets: Option<u64>,
     },
     Paced(Paced),
     Train {
@@ -94,6 +104,8 @@ pub(super) struct Events {
     pub devices: u32,
     pub stop: u32,
     pub warmup: u32,
+    /// The tick of each CPU.
+    pub ticks: u32,
 }
 
 /// Everything of one run.
@@ -120,6 +132,8 @@ struct Plan {
     flows: Vec<(String, u16)>,
     flow_of: Vec<u32>,
     tasks: Vec<String>,
+    /// Packet sockets, with their names.
+    sockets: Vec<(String, Open)>,
     probe: Option<u32>,
 }
 
@@ -149,6 +163,7 @@ impl World {
             devices: 2 * contexts,
             stop: 2 * contexts + devices,
             warmup: 2 * contexts + devices + 1,
+            ticks: 2 * contexts + devices + 2,
         };
         let shared = Shared {
             engine: Rc::new(Engine::new(
@@ -279,18 +294,20 @@ impl Plan {
             flows: Vec::new(),
             flow_of: Vec::new(),
             tasks: std::mem::take(tasks),
+            sockets: Vec::new(),
             probe: None,
         };
         for w in &host.workloads {
             match w {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
+                Workload::Trafgen(t) => plan.cpus.extend(&t.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
                 Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
                 }
-                Workload::Forward { .. } => {}
+                Workload::Forward { .. } | Workload::XdpRedirect { .. } => {}
             }
         }
         for d in &host.devices {
@@ -323,6 +340,29 @@ impl Plan {
                                 flow,
                             },
                         );
+                    }
+                }
+                Workload::Trafgen(t) => {
+                    for (n, &cpu) in t.cpus.iter().enumerate() {
+                        let flow = plan.flow(&host.devices[t.dev].name, cpu);
+                        let sock = plan.sockets.len() as u32;
+                        let name = format!("{}@{cpu}", host.devices[t.dev].name);
+                        plan.sockets.push((
+                            name,
+                            Open {
+                                dev: t.dev,
+                                flow,
+                                number: sock,
+                                bypass: !t.qdisc_path,
+                                frames: t.frames,
+                            },
+                        ));
+                        let body = Body::Trafgen {
+                            workload: index,
+                            sock,
+                            packets: t.share(n),
+                        };
+                        plan.add(cpu, Level::Task, format!("trafgen/{cpu}"), body);
                     }
                 }
                 &Workload::Paced {
@@ -362,7 +402,7 @@ impl Plan {
                     };
                     plan.add(*cpu, Level::Task, format!("train/{cpu}"), body);
                 }
-                Workload::Forward { from, .. } => {
+                Workload::Forward { from, .. } | Workload::XdpRedirect { from, .. } => {
                     let DeviceKind::Nic(nic) = &host.devices[*from].kind else {
                         panic!("workloads[{index}].from is a NIC")
                     };
@@ -381,10 +421,11 @@ impl Plan {
     fn add_probe(&mut self, host: &config::Host) {
         let dev = host.workloads.first().and_then(|w| match w {
             Workload::Pktgen(p) => Some(p.dev),
+            Workload::Trafgen(t) => Some(t.dev),
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
             // The next segment is the probe.
-            Workload::Netperf(_) | Workload::Netserver(_) => None,
+            Workload::Netperf(_) | Workload::Netserver(_) | Workload::XdpRedirect { .. } => None,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
@@ -442,9 +483,12 @@ impl Plan {
         let queued: u64 = host.devices.iter().map(queue_room).sum();
         let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
+            Workload::Trafgen(t) => Some(sum + t.packets?),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
+            // Frames are pages, not skbs.
+            Workload::XdpRedirect { .. } => Some(sum),
             Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
         let sockets: u64 = host.workloads.iter().map(socket_room).sum();
@@ -546,6 +590,52 @@ fn rx_pages(memory: &mut Placement, name: &str, rx_ring: u32) -> Word {
     first
 }
 
+/// A second transmit ring for each channel, for redirected frames; reports once a doorbell.
+fn mlx5(memory: &mut Placement, name: &str, nic: &config::Nic) -> Mlx5 {
+    let channels = nic.irq_cpus.len();
+    let mut port = port(memory, name, nic);
+    for _ in 0..channels {
+        // Descriptors of 64 bytes.
+        let lines = memory.lines(&format!("{name} xdp ring"), nic.tx_ring);
+        port.tx.push(TxRing::new(nic.tx_ring, lines, 1));
+    }
+    port.tx = std::mem::take(&mut port.tx)
+        .into_iter()
+        .map(|ring| ring.reporting(Report::Doorbell))
+        .collect();
+    let pages = (nic.rx_ring + nic.tx_ring) * channels as u32 * 2;
+    Mlx5 {
+        port,
+        channels,
+        pages: Pages::place(memory, name, pages),
+        program: Cell::new(None),
+        cqs: memory.lines(
+            &format!("{name} completion queues"),
+            channels as u32 * CQ_LINES,
+        ),
+        session: (0..channels).map(|_| Cell::new(0)).collect(),
+        xdp_xmit: Cell::new(0),
+        xdp_xmit_full: Cell::new(0),
+        xdp_drop: Cell::new(0),
+    }
+}
+
+/// Frames of a traffic generator: `pps` a second, or as many as the ring takes.
+fn flood(flow: u32, len: u32, pps: Option<u64>, packets: Option<u64>) -> Flood {
+    Flood {
+        frame: Frame {
+            flow,
+            len,
+            port: flow,
+            segs: 1,
+            ..Frame::default()
+        },
+        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
+        frames: packets.unwrap_or(u64::MAX),
+        start: Instant::ZERO,
+    }
+}
+
 fn hardware(moderation: config::Moderation) -> Moderation {
     match moderation {
         config::Moderation::Delay { after, frames } => Moderation::Delay {
@@ -632,7 +722,7 @@ impl HostBuilder<'_> {
         let mut kernel = Kernel {
             config: host.kernel.clone(),
             skbs,
-            costs: CostTable::new(&host.kernel.costs),
+            costs: CostTable::new(host.kernel.version, &host.kernel.costs),
             softnets: (0..cpus).map(|_| Softnet::default()).collect(),
             mcs: (0..cpus as u16)
                 .map(|c| McsNodes::place(memory, c))
@@ -640,6 +730,7 @@ impl HostBuilder<'_> {
             devs: Vec::new(),
             txqs: Vec::new(),
             qdiscs: Vec::new(),
+            packet_socks: Vec::new(),
             flows: plan
                 .flows
                 .iter()
@@ -650,6 +741,7 @@ impl HostBuilder<'_> {
             socks: Vec::new(),
             timers: Cell::new(0),
             clock: host.kernel.clock.map(Clock::new),
+            xdp: Xdp::new(cpus, vec![Vec::new()]),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -661,7 +753,12 @@ impl HostBuilder<'_> {
         for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
             self.device(&mut kernel, (index, offload), device, memory, locks);
         }
-        self.rx_loads(&kernel, plan);
+        for (name, open) in &plan.sockets {
+            kernel
+                .packet_socks
+                .push(PacketSock::place(memory, name, *open));
+        }
+        self.rx_loads(&mut kernel, plan);
         for (workload, w) in host.workloads.iter().enumerate() {
             let flow = plan.flow_of[workload];
             if let Some(spec) = socket(w, flow, self.windows) {
@@ -692,6 +789,7 @@ impl HostBuilder<'_> {
                 at,
                 matches!(d.kind, DeviceKind::Dummy | DeviceKind::Vlan(_)),
                 bql_limits(d, self.host.kernel.hz),
+                self.host.kernel.version,
                 locks,
             );
             if d.qdisc != config::Qdisc::Noqueue {
@@ -700,6 +798,9 @@ impl HostBuilder<'_> {
                 k.qdiscs.push(q);
             }
             k.txqs.push(txq);
+        }
+        for (index, txq) in k.txqs[first..].iter_mut().enumerate() {
+            txq.index = index as u32;
         }
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
@@ -720,6 +821,7 @@ impl HostBuilder<'_> {
                         wake_thresh: nic.wake_thresh,
                         forward_to: Cell::new(None),
                     }),
+                    config::NicDriver::Mlx5 => Driver::Mlx5(Box::new(mlx5(memory, &d.name, nic))),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
                         pages: rx_pages(memory, &d.name, nic.rx_ring),
                         buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
@@ -816,13 +918,42 @@ impl HostBuilder<'_> {
         }
     }
 
-    fn rx_loads(&self, k: &Kernel, plan: &Plan) {
+    fn rx_loads(&self, k: &mut Kernel, plan: &Plan) {
         let mut flow = 0;
         for w in &self.host.workloads {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
+                Workload::Trafgen(t) => flow += t.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
                 Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
+                &Workload::XdpRedirect {
+                    from,
+                    to,
+                    map,
+                    size,
+                    pps,
+                    packets,
+                } => {
+                    let Driver::Mlx5(nic) = &k.devs[from].driver else {
+                        panic!("checked before: only this driver has XDP")
+                    };
+                    nic.program.set(Some(if map {
+                        let slots = &mut k.xdp.maps[0];
+                        slots.push(to);
+                        Program::RedirectMap {
+                            map: 0,
+                            key: slots.len() - 1,
+                            flags: 0,
+                        }
+                    } else {
+                        Program::Redirect {
+                            ifindex: to.unwrap_or(usize::MAX),
+                            flags: 0,
+                        }
+                    }));
+                    nic.port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
+                    flow += 1;
+                }
                 &Workload::Forward {
                     from,
                     to,
@@ -835,18 +966,7 @@ impl HostBuilder<'_> {
                         panic!("checked in Plan::new")
                     };
                     nic.forward_to.set(Some(to));
-                    nic.port.rx[0].set_flood(Flood {
-                        frame: Frame {
-                            flow: flow as u32,
-                            len: size,
-                            port: flow as u32,
-                            segs: 1,
-                            ..Frame::default()
-                        },
-                        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
-                        frames: packets.unwrap_or(u64::MAX),
-                        start: Instant::ZERO,
-                    });
+                    nic.port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
                     flow += 1;
                 }
                 Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,

@@ -1,6 +1,8 @@
 //! From the counters of a world to [`Metrics`].
 
 use super::build::{Host, World};
+use crate::engine::time::Span;
+use crate::kernel::locking::Inspect;
 use crate::kernel::tcp::Sock;
 use crate::machine::counters::Reading;
 use crate::metrics::{self, Metrics};
@@ -143,19 +145,23 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
     let others = k
         .txqs
         .iter()
-        .map(|t| t.xmit_lock())
-        .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
-    m.locks
-        .extend(others.map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
+        .map(|t| t.xmit_lock() as &dyn Inspect)
+        .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect));
+    m.locks.extend(others.map(|l| {
+        l.stats()
+            .read(&host.lock_names[l.stats().number() as usize])
+    }));
     for &cpu in &host.cpus {
         m.cpus.push(read_cpu(
             format!("CPU{}", first_cpu + cpu),
             &host.machine.reading(cpu),
+            host.machine.costs.cycle,
         ));
     }
 }
 
-fn read_cpu(name: String, r: &Reading) -> metrics::Cpu {
+fn read_cpu(name: String, r: &Reading, cycle: Span) -> metrics::Cpu {
+    let kernel = r.task - r.user + r.softirq + r.hardirq;
     metrics::Cpu {
         name,
         task: r.task,
@@ -164,7 +170,10 @@ fn read_cpu(name: String, r: &Reading) -> metrics::Cpu {
         idle: r.idle,
         spin: r.spin,
         stall: r.stall,
+        user: r.user,
         instructions: r.instructions,
+        user_instructions: r.user_instructions,
+        cycles: kernel.checked_div(cycle.ps()).unwrap_or(0),
         llc_references: r.llc_references,
         llc_misses: r.llc_misses,
         hitm: r.hitm,
@@ -202,7 +211,10 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
             idle,
             spin,
             stall,
+            user,
             instructions,
+            user_instructions,
+            cycles,
             llc_references,
             llc_misses,
             hitm,

@@ -165,6 +165,16 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
                         },
                     ))
                 }
+                Body::Trafgen {
+                    workload,
+                    sock,
+                    packets,
+                } => {
+                    let crate::config::Workload::Trafgen(t) = &from.workloads[workload] else {
+                        unreachable!("a trafgen body comes from a trafgen workload")
+                    };
+                    Box::pin(workload::trafgen::process(cpu, t, sock, packets))
+                }
                 Body::Paced(paced) => Box::pin(workload::paced::sender(cpu, paced)),
                 Body::Netperf { workload } => match &from.workloads[workload] {
                     crate::config::Workload::Netperf(load) => {
@@ -220,6 +230,8 @@ impl World {
         }
         if id == self.events.warmup {
             self.begin_window();
+        } else if id >= self.events.ticks {
+            self.tick(id - self.events.ticks);
         } else if let Some(later) = self.late(id) {
             self.engine.push(later, Class::Device, id);
         } else if id < self.events.devices {
@@ -229,6 +241,35 @@ impl World {
             self.device_fires(id - self.events.devices);
         }
         Flow::Go
+    }
+
+    /// Each CPU that can run something gets its timer at a phase of its own.
+    fn start_ticks(&self, host: &Host) {
+        if !host.kernel.config.ticks {
+            return;
+        }
+        let period = tick_period(host);
+        for &cpu in &host.cpus {
+            let name = format!("{}/tick{cpu}", host.name);
+            let phase = host.machine.start_offset(&name, period);
+            let id = self.events.ticks + u32::from(host.machine.first_cpu() + cpu);
+            host.machine.push_device(Instant::ZERO + phase, id);
+        }
+    }
+
+    /// The timer of CPU `n` of the world. An idle CPU's stops for good (`NO_HZ_IDLE`; that it would start
+    /// again when the CPU wakes is not modelled).
+    fn tick(&self, n: u32) {
+        let n = n as u16;
+        let host = self.hosts.iter().find(|h| h.owns_cpu(Some(n)));
+        let host = host.expect("a tick belongs to a CPU");
+        let cpu = n - host.machine.first_cpu();
+        if host.machine.is_busy(cpu) {
+            host.machine.raise_irq(cpu, drivers::TICK_VECTOR);
+            let next = self.engine.now() + tick_period(host);
+            host.machine
+                .push_device(next, self.events.ticks + u32::from(n));
+        }
     }
 
     /// A timer or device event of a host with a coarse clock: when it really fires, if not now.
@@ -273,6 +314,7 @@ impl World {
             for (ctx, body) in host.bodies.iter().enumerate() {
                 let flow = match body {
                     Body::Pktgen { flow, .. } => *flow,
+                    Body::Trafgen { sock, .. } => host.kernel.packet_socks[*sock as usize].flow,
                     Body::Train { .. } => {
                         // Its times are absolute.
                         host.machine.start_at(ctx as u32, Instant::ZERO);
@@ -286,6 +328,7 @@ impl World {
                 let offset = host.machine.start_offset(&name, host.start_spread);
                 host.machine.start_at(ctx as u32, Instant::ZERO + offset);
             }
+            self.start_ticks(host);
             for dev in 0..host.kernel.devs.len() {
                 let vectors = host.kernel.port(dev).map_or(0, |p| p.vectors.len());
                 for v in 0..vectors {
@@ -317,6 +360,10 @@ impl World {
             return;
         }
     }
+}
+
+fn tick_period(host: &Host) -> Span {
+    Span::from_ps(1_000_000_000_000 / u64::from(host.kernel.config.hz))
 }
 
 impl Host {

@@ -317,13 +317,7 @@ fn a_stream_streams() {
     assert_eq!(outcome.violations, []);
     let s = &outcome.metrics.streams[0];
     let w = outcome.metrics.window;
-    println!(
-        "{:.2} Mbit/s, send {:.2} % {:.3}, recv {:.2} % {:.3}",
-        s.throughput(w) / 1e6,
-        s.send.utilisation_pct(w),
-        s.send.service_demand(s.bytes),
-        s.recv.utilisation_pct(w),
-        s.recv.service_demand(s.bytes)
-    );
+    // One of the eight CPUs is the sender's, and busy.
+    assert!((12.4..=12.51).contains(&s.send.utilisation_pct(w)));
     assert!(s.throughput(w) > 500e6, "{}", s.throughput(w));
 }

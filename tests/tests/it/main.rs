@@ -8,6 +8,7 @@ mod features_recordings;
 mod golden;
 mod laws;
 mod layouts;
+mod lltx;
 mod nic_recordings;
 mod planted;
 mod support;

@@ -280,7 +280,7 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     let txq = k.txq(number);
     let device = k.dev(txq.dev);
     netdev_fields::read(cpu, txq.dev, Reads::StartXmit).await;
-    cpu.elapse(cpu.machine().costs.indirect_call);
+    cpu.indirect_call();
     let (len, id) = (k.skbs.len(skb), k.skbs.id(skb));
     cpu.record(Kind::DevXmit, id, txq.number);
     if let Driver::Vlan(vlan) = &device.driver {
@@ -291,6 +291,7 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     let rc = match &device.driver {
         Driver::Vlan(_) => unreachable!("handled above"),
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
+        Driver::Mlx5(nic) => drivers::mlx5::xmit(cpu, nic, txq, skb, more).await,
         Driver::Myri10ge(nic) => drivers::myri10ge::xmit(cpu, nic, txq, skb).await,
         Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
     };

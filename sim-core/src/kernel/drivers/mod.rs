@@ -1,6 +1,7 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod mlx5;
 pub mod myri10ge;
 pub mod nic;
 pub mod vlan;
@@ -8,11 +9,12 @@ pub mod vlan;
 use super::napi::napi_schedule;
 use super::netdev::{Driver, TxQueue};
 use super::softirq::{TIMER, raise_softirq};
+use super::xdp::XdpFrame;
 use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
 use crate::machine::Machine;
-use crate::machine::nic::Port;
+use crate::machine::nic::{Done, Port};
 use crate::trace::Kind;
 
 /// A device's events, as offsets from its first engine id.
@@ -26,7 +28,9 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 63;
+pub const MAX_VECTORS: usize = 62;
+/// The periodic timer tick of a CPU.
+pub(crate) const TICK_VECTOR: u32 = 62;
 /// The local timer's interrupt.
 pub(crate) const TIMER_VECTOR: u32 = 63;
 
@@ -36,7 +40,29 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
         Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Mlx5(nic) => mlx5::poll(cpu, dev, nic, napi, weight).await,
         Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
+    }
+}
+
+/// Whether device `dev` has an `ndo_xdp_xmit`.
+pub(crate) fn has_xdp_xmit(k: &Kernel, dev: usize) -> bool {
+    k.devs
+        .get(dev)
+        .is_some_and(|d| matches!(d.driver, Driver::Mlx5(_)))
+}
+
+/// `ndo_xdp_xmit`: how many of `frames` the driver took, or `None` if it has no such function. Frames
+/// that it did not take are freed.
+pub(crate) async fn xdp_xmit(
+    cpu: Cpu<'_>,
+    dev: usize,
+    frames: &[XdpFrame],
+    flush: bool,
+) -> Option<u32> {
+    match &cpu.k.devs.get(dev)?.driver {
+        Driver::Mlx5(nic) => Some(mlx5::xdp_xmit(cpu, dev, nic, frames, flush).await),
+        _ => None,
     }
 }
 
@@ -63,9 +89,19 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
 /// Completes what the device of `(dev, queue)` has fetched into its own memory by `at`.
 fn fetch_ahead(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), at: Instant) {
     let Some(port) = k.port(dev) else { return };
-    while let Some(line) = port.tx[queue].fetch() {
+    while let Some(done) = port.tx[queue].fetch() {
+        complete(k, m, (dev, queue), done, at);
+    }
+}
+
+/// The device writes back and notes for the ring's vector what it is done with.
+fn complete(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), done: Done, at: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    if let Some(line) = done.written_back {
         m.dma_write(line);
-        note(k, m, dev, queue.min(port.vectors.len() - 1), at);
+    }
+    if done.reported {
+        note(k, m, dev, queue % port.vectors.len(), at);
     }
 }
 
@@ -129,13 +165,12 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     match which {
         event::WIRE => {
             let sent = port.sent();
-            let txq = k.txq(k.dev(dev).txqs.start + sent.queue);
+            // Rings that are no queues of the stack are shown with the queue of their number.
+            let txqs = &k.dev(dev).txqs;
+            let txq = k.txq(txqs.start + sent.queue % txqs.len());
             m.record_device(Kind::WireDone, txq.number, sent.frame.len);
             start_wire(k, m, dev, now);
-            if let Some(line) = sent.written_back {
-                m.dma_write(line);
-                note(k, m, dev, sent.queue.min(port.vectors.len() - 1), now);
-            }
+            complete(k, m, (dev, sent.queue), sent.done, now);
             fetch_ahead(k, m, (dev, sent.queue), now);
             Some(sent.frame)
         }
@@ -161,6 +196,14 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     }
 }
 
+/// The timer tick. What it does to lines is its CPU's own; the jiffies follow from the time.
+async fn timer_tick(cpu: Cpu<'_>) {
+    let _span = cpu.enter(Func::TimerInterrupt);
+    cpu.elapse(cpu.machine().costs.irq_entry);
+    cpu.spend(Cost::TimerTick);
+    cpu.settle().await;
+}
+
 /// The driver's interrupt handler of a NAPI instance's vector.
 async fn irq(cpu: Cpu<'_>, napi: usize) {
     let dev = cpu.k.napis[napi].dev;
@@ -176,6 +219,10 @@ async fn irq(cpu: Cpu<'_>, napi: usize) {
 pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
     loop {
         while let Some(napi) = cpu.take_irq() {
+            if napi == TICK_VECTOR {
+                timer_tick(cpu).await;
+                continue;
+            }
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             cpu.spend(Cost::HardIrq);
