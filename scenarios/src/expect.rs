@@ -204,4 +204,13 @@ pub const METRICS: &[Metric] = &[
         doc: "Lines taken dirty from another core.",
         get: |m| sum(m.cpus.iter().map(|c| c.hitm)),
     },
+    Metric {
+        name: "transfers_per_packet",
+        unit: "lines",
+        doc: "Lines that came from another core, or were taken from others to be written, for each packet that a driver accepted.",
+        get: |m| {
+            let moved = sum(m.cpus.iter().map(|c| c.llc_references - c.llc_misses));
+            moved / sum(m.devices.iter().map(|d| d.tx_packets)).max(1.0)
+        },
+    },
 ];

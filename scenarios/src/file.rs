@@ -28,6 +28,7 @@ mod expect;
 mod host;
 pub(crate) use host::as_struct;
 mod kernel;
+mod layout;
 mod load;
 mod netperf;
 mod nic;
@@ -357,7 +358,7 @@ fn hosts(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
     }
     let mut layouts = LayoutSet::default();
     if let Some(value) = obj.get("layouts") {
-        host::layouts(loading, &value, &mut layouts);
+        layout::read(loading, &value, &mut layouts);
     }
     let machine = obj.given("machine");
     let kernel = obj.get("kernel");

@@ -12,6 +12,8 @@ library! {
     "doorbell-direct",
     "doorbell-stall",
     "false-sharing",
+    "layout-bulkq",
+    "layout-hot-write",
     "lltx-direct",
     "lltx-siblings",
     "lockless-forward",

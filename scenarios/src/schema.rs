@@ -61,7 +61,7 @@ structs! {
         name: "text" Required, "Name of the scenario; its file is usually called the same.";
         machine: "profile name, path or Machine" Computed("none; needed by each host that has no own"), "Machine of every host that does not say otherwise.";
         kernel: "Kernel" Ron("()"), "Kernel of every host; a host overrides single fields.";
-        layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise.";
+        layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise: a name, `Pahole(\"FILE\")`, Changed, or a map of field to (offset, size).";
         hosts: "list of Host" Required, "The hosts. They share nothing but links.";
         links: "list of Link" Ron("[]"), "Cables between NICs.";
         parameters: "map of name to list of paths" Ron("{}"), "Short names for `--set` and sweeps: each sets the fields at all its paths.";
@@ -264,6 +264,10 @@ structs! {
         size: "size" Ron("\"60B\""), "Frame length without the frame check sequence.";
         pps: "packet rate or None" Ron("None"), "Frames offered a second; None is as many as the ring takes.";
         packets: "count or None" Ron("None"), "Frames; None is endless.";
+    }
+    CHANGED "Changed" "A layout with fields moved or added." {
+        from: "name, Pahole(\"FILE\") or map of field to (offset, size)" Required, "What is changed.";
+        fields: "map of field to (offset, size)" Required, "Fields that lie elsewhere than in `from`, or are new.";
     }
     NETPERF "Netperf" "The sending side of netperf's TCP_STREAM test." {
         dev: "device name" Required, "Device that the route leads to.";

@@ -1,7 +1,7 @@
 //! The report of one run: scenario, digest, flows, queues, CPUs, locks, findings.
 
 use super::perf::{self, Events};
-use super::{counters, netperf, violation};
+use super::{c2c, counters, netperf, violation};
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Table};
 use hdrhistogram::Histogram;
@@ -42,6 +42,7 @@ pub fn report(run: &One<'_>, again: &Again, look: &Look) -> String {
     text += &section(&counters::locks(metrics, run.verbose));
     text += &section(&perf::block(&run.config.name, &[Events::of(metrics)]));
     text += &section(&counters::lines(metrics, run.verbose));
+    text += &section(&c2c::report(metrics, run.verbose));
     text.push('\n');
     text += &findings(run, again, look);
     text

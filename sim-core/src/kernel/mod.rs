@@ -17,6 +17,7 @@ pub mod locking;
 pub mod lro;
 pub mod napi;
 pub mod netdev;
+pub mod netdev_fields;
 pub mod offload;
 pub mod packet;
 pub mod sched;

@@ -5,6 +5,7 @@
 
 use super::dql::{self, Bql};
 use super::locking::SpinLock;
+use super::netdev_fields::Fields;
 use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
@@ -308,6 +309,8 @@ pub struct NetDevice {
     pub offload: Offload,
     /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
     pub(crate) events: u32,
+    /// Its struct's words, where a layout places them.
+    pub(crate) fields: Option<Fields>,
     /// Packets and bytes sent, packets dropped outside a qdisc.
     pub tx_packets: Cell<u64>,
     /// Bytes sent.

@@ -4,12 +4,14 @@
 //! and binds its value at its completion.
 
 use super::Machine;
+use super::book::{By, What};
 use super::counters::add;
 use super::cpu::{Cpu, Wait};
 use super::line::{Grant, Line, NONE, Source};
 use super::memory::{LineId, Word};
 use super::smt::Activity;
 use super::store_buffer::Effect;
+use super::topology::Distance;
 use crate::engine::time::{Instant, Span};
 use crate::trace::Kind;
 use std::future::Future;
@@ -344,6 +346,19 @@ impl<'w> Cpu<'w> {
         self.access(Touch(footprints))
     }
 
+    /// [`touch`](Self::touch) of lines for the sake of `words` on them, which is what names who reads
+    /// them then.
+    pub async fn touch_fields(self, lines: Footprint, words: &[Word]) {
+        if let Some(book) = &self.m.book {
+            let line_of = |w: &Word| (self.m.words[w.0 as usize].line, w.0);
+            book.about(self.ctx, words.iter().map(line_of));
+        }
+        self.touch([lines]).await;
+        if let Some(book) = &self.m.book {
+            book.about(self.ctx, std::iter::empty());
+        }
+    }
+
     /// `smp_mb()`.
     pub fn smp_mb(self) -> Access<'w, Barrier> {
         self.access(Barrier { full: true })
@@ -420,6 +435,7 @@ impl<'w> Cpu<'w> {
         } else {
             self.value_among_stores(word, data.max(now))
         };
+        self.note(word, What::Load);
         self.m.engine.step(
             now,
             self.m.base + self.ctx,
@@ -474,6 +490,7 @@ impl<'w> Cpu<'w> {
                 if word != NONE {
                     add(&self.m.word_hitm[word as usize], 1);
                 }
+                self.taken(line, (word != NONE).then_some(word), grant.source);
             }
             _ => {}
         }
@@ -493,6 +510,38 @@ impl<'w> Cpu<'w> {
         Issued {
             resume,
             data: grant.at,
+        }
+    }
+
+    /// Who is at it.
+    fn by(self) -> By {
+        By {
+            cpu: self.id,
+            ctx: self.ctx,
+            function: self.s.function.get(),
+        }
+    }
+
+    /// Notes an access to `word`, if that is wanted.
+    #[inline(always)]
+    fn note(self, word: Word, what: What) {
+        if self.m.book.is_some() {
+            self.note_word(word, what);
+        }
+    }
+
+    #[inline(never)]
+    fn note_word(self, word: Word, what: What) {
+        if let Some(book) = &self.m.book {
+            book.word(self.m.words[word.0 as usize].line, word.0, self.by(), what);
+        }
+    }
+
+    /// Notes that a dirty line was taken for `word`. NUMA nodes are dies, as `perf c2c` counts them.
+    fn taken(self, line: u32, word: Option<u32>, source: Source) {
+        if let (Some(book), Source::Dirty(from)) = (&self.m.book, source) {
+            let distance = self.m.coherence.topology.distance(self.s.core, from);
+            book.taken(line, word, self.by(), distance > Distance::Die);
         }
     }
 
@@ -524,6 +573,7 @@ impl<'w> Cpu<'w> {
         if visible > now {
             return self.post_store_late(word, effect, release, extra);
         }
+        self.note(word, What::Store { miss: false });
         // The usual case: the line is here, nothing waits on it and nothing holds the store back.
         s.stores_done.set(s.stores_done.get().max(now));
         state.value.set(effect.apply(state.value.get()));
@@ -563,6 +613,8 @@ impl<'w> Cpu<'w> {
             if let Source::Dirty(from) = grant.source {
                 add(&s.counters.hitm, 1);
                 add(&m.word_hitm[word.0 as usize], 1);
+                let line = m.words[word.0 as usize].line;
+                self.taken(line, Some(word.0), grant.source);
                 m.record(
                     now,
                     self.id,
@@ -572,6 +624,8 @@ impl<'w> Cpu<'w> {
                 );
             }
         }
+        let miss = grant.source != Source::Hit;
+        self.note(word, What::Store { miss });
         let mut visible = grant.at + extra;
         if m.costs.fifo_stores {
             visible = visible.max(s.stores_done.get());
@@ -679,6 +733,7 @@ impl<'w> Cpu<'w> {
             Rmw::Add(n) => old.wrapping_add(n),
         };
         cell.set(new);
+        self.note(word, What::Rmw);
         m.engine.step(
             now,
             m.base + self.ctx,
@@ -709,6 +764,9 @@ impl<'w> Cpu<'w> {
                 } else if let Some(at) = m.fill_in_flight(s.core, number, now) {
                     resume = resume.max(at);
                 }
+                if let Some(book) = &m.book {
+                    book.line(number, self.by(), What::Load);
+                }
             }
             while writes != 0 {
                 let number = f.base.nth(writes.trailing_zeros()).0;
@@ -721,8 +779,13 @@ impl<'w> Cpu<'w> {
                     add(&s.counters.llc_references, 1);
                     if let Source::Dirty(from) = grant.source {
                         add(&s.counters.hitm, 1);
+                        self.taken(number, None, grant.source);
                         m.record(now, self.id, Kind::LineFrom, number, u32::from(from));
                     }
+                }
+                if let Some(book) = &m.book {
+                    let miss = grant.source != Source::Hit;
+                    book.line(number, self.by(), What::Store { miss });
                 }
                 let floor = if m.costs.fifo_stores {
                     s.stores_done.get()

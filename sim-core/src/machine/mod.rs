@@ -1,6 +1,7 @@
 //! Hardware: CPUs, cache lines, store buffers, and what they cost. It does not know Linux.
 
 mod access;
+mod book;
 pub mod cost;
 pub mod counters;
 mod cpu;
@@ -13,12 +14,14 @@ mod store_buffer;
 pub mod topology;
 
 pub use access::{Footprint, Order, Rmw};
+pub use book::{Access, Pair};
 pub use cpu::{Cpu, FairShare, FnSpan};
 
 use crate::engine::schedule::Schedule;
 use crate::engine::time::{Instant, Span};
 use crate::engine::{Class, Engine};
 use crate::trace::{Kind, Level, Sink};
+use book::Book;
 use cost::{Arch, MemoryModel, Param, Profile};
 use counters::{Reading, add};
 use cpu::{CpuState, Ctx};
@@ -160,6 +163,8 @@ pub struct Machine {
     moves: Vec<Moves>,
     words: Vec<WordState>,
     word_hitm: Vec<Cell<u64>>,
+    /// Who accessed what; only with names.
+    book: Option<Box<Book>>,
     stores: StoreBuffers,
     cpus: Vec<CpuState>,
     /// By core.
@@ -223,6 +228,13 @@ impl Machine {
             lines: (0..memory.lines).map(|_| Line::default()).collect(),
             moves: (0..memory.lines).map(|_| Moves::default()).collect(),
             word_hitm: memory.initial.iter().map(|_| Cell::new(0)).collect(),
+            book: memory.is_named().then(|| {
+                Box::new(Book::new(
+                    memory.initial.len(),
+                    memory.lines as usize,
+                    contexts.len(),
+                ))
+            }),
             words: memory
                 .initial
                 .into_iter()
@@ -385,6 +397,18 @@ impl Machine {
     /// Dirty transfers by the word that was accessed.
     pub fn word_hitms(&self) -> Vec<u64> {
         self.word_hitm.iter().map(Cell::get).collect()
+    }
+
+    /// Accesses and pairs since the last [`Machine::reset_accesses`]; none without names.
+    pub fn accesses(&self) -> (Vec<Access>, Vec<(Pair, u64)>) {
+        self.book.as_ref().map(|b| b.read()).unwrap_or_default()
+    }
+
+    /// Counts accesses anew.
+    pub fn reset_accesses(&self) {
+        if let Some(book) = &self.book {
+            book.reset();
+        }
     }
 
     /// Whether anything runs on `cpu`.

@@ -235,6 +235,48 @@ pub struct Line {
     pub hitm: u64,
     /// Dirty moves by field that was accessed: `(field, count)`, only those that occurred.
     pub hitm_by_field: Vec<(String, u64)>,
+    /// Who accessed it: by field and kernel function, in order of offset.
+    pub accesses: Vec<Access>,
+    /// Dirty moves by what was written before and what was wanted, the most frequent first.
+    pub pairs: Vec<Pair>,
+}
+
+/// Accesses of one kernel function to one field, as `perf c2c` lists them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The field, e.g. `Qdisc d0:0 seqlock`; empty where a line is touched without saying what for.
+    pub field: String,
+    /// Bytes from the start of the line; `None` with an empty field.
+    pub offset: Option<u16>,
+    /// The kernel function.
+    pub function: String,
+    /// Logical CPUs that it ran on then.
+    pub cpus: Vec<u16>,
+    /// Loads, those of atomics and spins included.
+    pub loads: u64,
+    /// Stores, those of atomics included.
+    pub stores: u64,
+    /// Plain stores that had to wait for the line.
+    pub store_misses: u64,
+    /// Accesses that took the line dirty from a core of the same die. `perf c2c` counts only loads here.
+    pub hitm_local: u64,
+    /// The same from another die.
+    pub hitm_remote: u64,
+}
+
+/// Dirty moves of a line for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    /// Field that the core that lost the line had written last; empty as in [`Access::field`].
+    pub wrote: String,
+    /// Kernel function that had written it.
+    pub wrote_in: String,
+    /// Field that the core that took the line accessed.
+    pub wanted: String,
+    /// Kernel function that accessed it.
+    pub wanted_in: String,
+    /// How often.
+    pub hitm: u64,
 }
 
 #[cfg(test)]

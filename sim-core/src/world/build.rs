@@ -20,6 +20,7 @@ use crate::kernel::locking::McsNodes;
 use crate::kernel::lro::Lro;
 use crate::kernel::napi::Napi;
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::netdev_fields::Fields;
 use crate::kernel::offload::{Offload, offloads};
 use crate::kernel::packet::{Open, PacketSock};
 use crate::kernel::sched::codel::{self, codel_time};
@@ -862,6 +863,12 @@ impl HostBuilder<'_> {
             driver,
             offload,
             events,
+            fields: Fields::place(
+                memory,
+                self.host.layouts.by_name.get("net_device"),
+                &d.name,
+                d.txqs,
+            ),
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
             tx_dropped: Cell::new(0),

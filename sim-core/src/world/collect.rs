@@ -12,6 +12,7 @@ impl World {
     pub(super) fn begin_window(&self) {
         for host in &self.hosts {
             host.machine.account_all();
+            host.machine.reset_accesses();
             for f in &host.kernel.flows {
                 f.latency.borrow_mut().reset();
             }
@@ -75,38 +76,6 @@ impl World {
         self.hosts
             .iter()
             .flat_map(|h| h.kernel.socks.iter().map(move |s| (h, s)))
-    }
-
-    fn lines(&self) -> Vec<metrics::Line> {
-        let mut all = Vec::new();
-        let (mut first_line, mut first_word) = (0, 0);
-        for host in &self.hosts {
-            let hitms = host.machine.word_hitms();
-            let moves = host.machine.line_moves();
-            let mut fields: Vec<Vec<(String, u64)>> = vec![Vec::new(); moves.len()];
-            for (word, &hitm) in hitms.iter().enumerate().filter(|(_, h)| **h > 0) {
-                let name = &self.names.words[first_word + word];
-                fields[name.line as usize].push((name.name.clone(), hitm));
-            }
-            for (i, (&(transfers, hitm), by_field)) in moves.iter().zip(fields).enumerate() {
-                if transfers > 0 {
-                    let mut name = self.names.lines[first_line + i].name.clone();
-                    if self.hosts.len() > 1 {
-                        // Each host has lines of the same names.
-                        name.insert_str(0, &format!("{}/", host.name));
-                    }
-                    all.push(metrics::Line {
-                        name,
-                        transfers,
-                        hitm,
-                        hitm_by_field: by_field,
-                    });
-                }
-            }
-            first_line += moves.len();
-            first_word += hitms.len();
-        }
-        all
     }
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod collect;
 #[cfg(test)]
 mod kernel_tests;
+mod lines;
 #[cfg(test)]
 mod tcp_tests;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Follows Linux 3.7 `net/core/dev.c` and `net/8021q/vlan_core.c`. Absent: taps, RPS, rx handlers, other
 //! protocols than IPv4 with TCP.
 
+use crate::kernel::netdev_fields::{self, Reads};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::{Cost, Cpu, Func, Reason};
 
@@ -13,6 +14,7 @@ pub(crate) async fn netif_receive_skb(cpu: Cpu<'_>, mut dev: usize, skb: Skb) {
     cpu.spend(Cost::NetifReceiveCore);
     cpu.touch([skbs.struct_lines(skb, line::L1 | line::L2 | line::L3, line::L0)])
         .await;
+    netdev_fields::read(cpu, dev, Reads::Receive).await;
     // another_round: each VLAN device takes one tag off.
     loop {
         let mut meta = skbs.meta(skb);

@@ -6,6 +6,7 @@
 
 use crate::frame::{Frame, L4};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, NETDEV_TX_BUSY, TxQueue};
+use crate::kernel::netdev_fields::{self, Reads};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::softirq::netif_tx_wake_queue;
 use crate::kernel::{Cost, Cpu, Func};
@@ -152,6 +153,7 @@ pub(super) async fn receive(
         return;
     };
     k.bump(&k.dev(dev).rx_packets, 1);
+    netdev_fields::count_rx(cpu, dev).await;
     k.skbs.set_born(skb, cpu.now());
     let local = matches!(frame.l4, L4::Tcp(_));
     if !local {
@@ -175,6 +177,7 @@ pub(super) async fn receive(
     }
     match forward_to {
         Some(to) => {
+            netdev_fields::read(cpu, dev, Reads::Receive).await;
             let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, to).await;
             k.note_result(frame.flow, rc, frame.len);
         }
