@@ -29,13 +29,12 @@ pub const EXPERIMENTS: &[&Experiment] = &[
     &lltx::EXPERIMENT,
     &xdp_redirect::EXPERIMENT,
     &vlan::EXPERIMENT,
+    &doorbell::EXPERIMENT,
     &lockless::EXPERIMENT,
 ];
 
 /// Experiments whose scenarios are not in the library yet.
-const WAITING: &[&Experiment] = &[
-    &doorbell::EXPERIMENT, //
-];
+const WAITING: &[&Experiment] = &[];
 
 /// Runs the command.
 pub fn run(session: &mut Session<'_>, args: &Repro) -> Result<Exit, Stop> {

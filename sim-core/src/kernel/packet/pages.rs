@@ -101,7 +101,7 @@ impl Pages {
         }
     }
 
-    /// `compound_lock_irqsave`. Nobody else touches these pages, so it never waits.
+    /// `compound_lock_irqsave`: a bit lock. The CPU that completes packets may hold it.
     async fn lock(&self, cpu: Cpu<'_>, head: usize) {
         cpu.irq_flags().await;
         cpu.irq_disable();
@@ -109,8 +109,10 @@ impl Pages {
             clear: 0,
             set: COMPOUND_LOCK,
         };
-        let was = cpu.rmw(self.flags[head], set, Order::Full).await;
-        debug_assert_eq!(was & COMPOUND_LOCK, 0, "one process a ring");
+        let flags = self.flags[head];
+        while cpu.rmw(flags, set, Order::Full).await & COMPOUND_LOCK != 0 {
+            cpu.wait_until(flags, |v| v & COMPOUND_LOCK == 0).await;
+        }
     }
 
     async fn unlock(&self, cpu: Cpu<'_>, head: usize) {
