@@ -76,6 +76,15 @@ fn main() {
     let forward = config("lockless-forward", 30);
     case("lockless-forward/off", &forward, Mode::Off, transmitted);
     case("lockless-forward/ring", &forward, ring, transmitted);
+    let nic = config("doorbell-batch", 12);
+    case("doorbell-batch/off", &nic, Mode::Off, transmitted);
+    let wire = case("doorbell-batch/ring", &nic, ring, transmitted);
+    goal(
+        "sent k packets/s, 10 Gbit/s through qdisc, BQL and NIC, trace ring on",
+        wire,
+        130.0,
+        250.0,
+    );
     goal(
         "offered k packets/s, lockless-qdisc, 4 threads, trace ring on",
         rate,

@@ -37,7 +37,10 @@ fn mmiowb_costs_nothing() {
     assert_eq!(run("flush_op"), run("flush_op_no_mmiowb"));
     assert_ne!(run("flush_op"), run("always"));
     // Past the qdisc no packet ever says that more will follow.
-    assert_eq!(doorbells_per_packet(&seeded(&direct(&[]), 3).metrics).round(), 1.0);
+    assert_eq!(
+        doorbells_per_packet(&seeded(&direct(&[]), 3).metrics).round(),
+        1.0
+    );
 }
 
 /// Whoever rings: all that is posted is announced, sent and taken back, and all packets leave.
