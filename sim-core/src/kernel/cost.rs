@@ -168,7 +168,9 @@ costs! {
     /// `bq_enqueue`.
     BqEnqueue "bq_enqueue" 42 38..=50 "counted, 36",
     /// `bq_xmit_all` with its tracepoint, a call.
-    BqXmitAll "bq_xmit_all" 91 59..=110 "counted, 36: 59, + 32 of the prefetch loop for 16 frames",
+    BqXmitAll "bq_xmit_all" 57 50..=65 "counted, 36: 59 with one frame",
+    /// Its prefetch loop, a frame.
+    BqXmitFrame "bq_xmit_frame" 2 2..=4 "counted, 36 and the source: 32 for 16 frames",
     /// `xdp_do_flush`.
     XdpDoFlush "xdp_do_flush" 4 4..=12 "counted, 36",
     /// `__bpf_tx_xdp` around the driver's function (up to 5.5).
