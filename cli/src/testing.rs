@@ -62,6 +62,7 @@ pub fn config() -> Config {
                 kind: DeviceKind::Dummy,
                 txqs: 1,
                 qdisc: Qdisc::PfifoFast { limit: 1000 },
+                rps_cpus: Vec::new(),
             }],
             workloads: vec![Workload::Pktgen(pktgen)],
         }],

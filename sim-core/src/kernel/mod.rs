@@ -2,6 +2,7 @@
 //! touches shared words in the kernel's order. Every touch is one await: count the awaits and you
 //! have counted the places where another CPU may get in.
 
+pub mod backlog;
 pub mod clock;
 #[path = "core/mod.rs"]
 pub mod core;
@@ -23,7 +24,9 @@ pub mod skb;
 pub mod slab;
 pub mod softirq;
 pub mod tcp;
+pub mod udp;
 pub mod variant;
+pub(crate) mod wait;
 
 pub use cost::Cost;
 pub use flow::Flow;
@@ -36,6 +39,7 @@ use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
 use crate::trace::Kind;
 use crate::violation::Violation;
+use backlog::Backlog;
 use clock::Clock;
 use cost::CostTable;
 use locking::McsNodes;
@@ -47,6 +51,7 @@ use softirq::Softnet;
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use tcp::Sock;
+use udp::{UdpSender, UdpSock, UdpTotals};
 
 /// Why an skb was dropped, as the trace says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +69,16 @@ pub enum Reason {
     TcpCsum,
     /// The stack below could not be handed it: no memory.
     NoMem,
+    /// `SKB_DROP_REASON_CPU_BACKLOG`: the CPU's backlog was full.
+    CpuBacklog,
+    /// `SKB_DROP_REASON_FULL_RING`: the receiving veth's ring was full.
+    FullRing,
+    /// `SKB_DROP_REASON_NO_SOCKET`: nobody listens at its port.
+    NoSocket,
+    /// `SKB_DROP_REASON_SOCKET_RCVBUFF`: the socket's receive buffer was full.
+    SocketRcvbuff,
+    /// `SKB_DROP_REASON_UDP_CSUM`: its checksum is wrong.
+    UdpCsum,
 }
 
 impl Reason {
@@ -75,6 +90,11 @@ impl Reason {
         Reason::OtherHost,
         Reason::TcpCsum,
         Reason::NoMem,
+        Reason::CpuBacklog,
+        Reason::FullRing,
+        Reason::NoSocket,
+        Reason::SocketRcvbuff,
+        Reason::UdpCsum,
     ];
 
     /// The word in the trace.
@@ -86,6 +106,11 @@ impl Reason {
             Reason::OtherHost => "OTHERHOST",
             Reason::TcpCsum => "TCP_CSUM",
             Reason::NoMem => "NOMEM",
+            Reason::CpuBacklog => "CPU_BACKLOG",
+            Reason::FullRing => "FULL_RING",
+            Reason::NoSocket => "NO_SOCKET",
+            Reason::SocketRcvbuff => "SOCKET_RCVBUFF",
+            Reason::UdpCsum => "UDP_CSUM",
         }
     }
 }
@@ -107,6 +132,12 @@ pub struct Kernel {
     pub(crate) clock: Option<Clock>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) socks: Vec<Sock>,
+    /// One a CPU, or none at all where nothing is received by them.
+    pub(crate) backlogs: Vec<Backlog>,
+    pub(crate) udp_socks: Vec<UdpSock>,
+    pub(crate) udp_senders: Vec<UdpSender>,
+    /// What became of all datagrams.
+    pub udp: UdpTotals,
     /// Engine id of the first socket's timer.
     pub(crate) timers: Cell<u32>,
     pub(crate) violations: RefCell<Vec<Violation>>,
@@ -171,6 +202,9 @@ impl Kernel {
     /// `kfree_skb` of a packet that will not be sent.
     pub(crate) async fn drop_skb(&self, cpu: Cpu<'_>, skb: Skb, reason: Reason) {
         cpu.record(Kind::SkbDrop, self.skbs.id(skb), reason as u32);
+        if self.skbs.frame(skb).dport != 0 {
+            self.bump(&self.udp.dropped, 1);
+        }
         self.skbs.put(cpu, skb).await;
     }
 }

@@ -226,13 +226,17 @@ pub enum Driver {
     Myri10ge(super::drivers::myri10ge::Myri10ge),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
+    /// `loopback`.
+    Loopback,
+    /// One end of a veth pair.
+    Veth(super::drivers::veth::Veth),
 }
 
 impl Driver {
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
-            Driver::Dummy | Driver::Vlan(_) => None,
+            Driver::Dummy | Driver::Vlan(_) | Driver::Loopback | Driver::Veth(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
         }
@@ -259,6 +263,10 @@ pub struct NetDevice {
     pub offload: Offload,
     /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
     pub(crate) events: u32,
+    /// Which of its events is the watchdog of its first queue's qdisc; the others follow.
+    pub(crate) watchdogs: u32,
+    /// Its root is `mq`.
+    pub mq: bool,
     /// Packets and bytes sent, packets dropped outside a qdisc.
     pub tx_packets: Cell<u64>,
     /// Bytes sent.
@@ -267,4 +275,8 @@ pub struct NetDevice {
     pub tx_dropped: Cell<u64>,
     /// Packets received.
     pub rx_packets: Cell<u64>,
+    /// Packets received and dropped before the stack saw them.
+    pub rx_dropped: Cell<u64>,
+    /// `rps_cpus`: where its received flows are spread to, if anywhere.
+    pub rps_cpus: Vec<u16>,
 }

@@ -82,6 +82,8 @@ pub struct Meta {
     pub data_len: u32,
     /// Its head is shared with a clone.
     pub cloned: bool,
+    /// `skb->hash` was computed.
+    pub hashed: bool,
     /// Its fragments are receive buffers.
     pub rx_pages: Option<RxPages>,
 }
@@ -390,6 +392,18 @@ impl Skbs {
         self.release(cpu, skb).await;
     }
 
+    /// `skb_orphan`: its socket is told that it is gone (`skb->destructor`).
+    pub async fn orphan(&self, cpu: Cpu<'_>, skb: Skb) {
+        let Some((sock, truesize)) = self.slot(skb).owner.take() else {
+            return;
+        };
+        if sock & super::udp::OWNER != 0 {
+            super::udp::sock_wfree(cpu, sock, truesize).await;
+        } else {
+            super::tcp::tcp_wfree(cpu, sock, truesize).await;
+        }
+    }
+
     /// `__kfree_skb`.
     async fn release(&self, cpu: Cpu<'_>, skb: Skb) {
         let _span = cpu.enter(Func::KfreeSkb);
@@ -400,9 +414,7 @@ impl Skbs {
         ])
         .await;
         cpu.record(Kind::SkbFree, self.id(skb), 0);
-        if let Some((sock, truesize)) = self.slot(skb).owner.take() {
-            super::tcp::tcp_wfree(cpu, sock, truesize).await;
-        }
+        self.orphan(cpu, skb).await;
         let head = self.slot(skb).head.get();
         let sharers = &self.dataref[head as usize];
         sharers.set(sharers.get() - 1);

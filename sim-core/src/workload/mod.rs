@@ -4,3 +4,4 @@ pub(crate) mod netperf;
 pub(crate) mod paced;
 pub(crate) mod pktgen;
 pub(crate) mod train;
+pub(crate) mod udp;

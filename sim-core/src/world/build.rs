@@ -11,25 +11,33 @@ use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
+use crate::kernel::backlog::Backlog;
 use crate::kernel::drivers::nic::Nic;
+use crate::kernel::drivers::veth::Veth;
 use crate::kernel::drivers::vlan::Vlan;
 use crate::kernel::locking::McsNodes;
 use crate::kernel::lro::Lro;
-use crate::kernel::napi::Napi;
+use crate::kernel::napi::{Napi, WEIGHT};
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
 use crate::kernel::offload::{Offload, offloads};
 use crate::kernel::sched::codel::{self, codel_time};
+use crate::kernel::sched::codel_qdisc::Codel;
 use crate::kernel::sched::fq_codel::{self, FqCodel};
-use crate::kernel::sched::pfifo::Pfifo;
+use crate::kernel::sched::pfifo::{Fifo, Limit};
 use crate::kernel::sched::pfifo_fast::PfifoFast;
 use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
+use crate::kernel::sched::rate::RateCfg;
+use crate::kernel::sched::tbf::{self, Tbf};
+use crate::kernel::sched::watchdog::Watchdog;
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
 use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
+use crate::kernel::udp::{UdpSender, UdpSock, UdpTotals};
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
+use crate::machine::layout::LayoutSet;
 use crate::machine::memory::{Placement, Word};
 use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, RxRing, TxRing, Vector, Wire};
 use crate::machine::{CtxSpec, Machine, Place};
@@ -37,6 +45,7 @@ use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
 use crate::workload::paced::Paced;
 use crate::workload::train;
+use crate::workload::udp::Sender;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -60,6 +69,13 @@ pub(super) enum Body {
     /// netperf or netserver.
     Netperf {
         workload: usize,
+    },
+    UdpFlood {
+        workload: usize,
+        flood: Sender,
+    },
+    UdpSink {
+        sock: usize,
     },
 }
 
@@ -251,10 +267,29 @@ fn sockets(host: &config::Host) -> u32 {
     sockets.count() as u32
 }
 
-/// Engine ids that a device needs.
+/// Engine ids that a device needs: its hardware's, then one for each watchdog of a root qdisc.
 fn device_events(d: &config::Device) -> u32 {
+    let timers = match root_qdisc(d) {
+        config::Qdisc::Tbf(_) => d.txqs,
+        _ => 0,
+    };
+    hardware_events(d) + timers
+}
+
+/// The root of each transmit queue.
+fn root_qdisc(d: &config::Device) -> &config::Qdisc {
+    match &d.qdisc {
+        config::Qdisc::Mq(each) => each,
+        root => root,
+    }
+}
+
+fn hardware_events(d: &config::Device) -> u32 {
     match d.kind {
-        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
+        DeviceKind::Dummy
+        | DeviceKind::Vlan(_)
+        | DeviceKind::Loopback
+        | DeviceKind::Veth(_) => 0,
         DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32,
     }
 }
@@ -286,6 +321,8 @@ impl Plan {
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
                 Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
+                Workload::UdpFlood(u) => plan.cpus.extend(&u.cpus),
+                Workload::UdpSink(u) => plan.cpus.extend([u.cpu]),
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
                 }
@@ -296,6 +333,7 @@ impl Plan {
             if let DeviceKind::Nic(nic) = &d.kind {
                 plan.cpus.extend(&nic.irq_cpus);
             }
+            plan.cpus.extend(&d.rps_cpus);
         }
         for &cpu in &plan.cpus.clone() {
             plan.add(cpu, Level::Softirq, String::new(), Body::Softirq);
@@ -307,6 +345,7 @@ impl Plan {
                 Body::Ksoftirqd,
             );
         }
+        let (mut senders, mut sinks) = (0, 0);
         for (index, w) in host.workloads.iter().enumerate() {
             plan.flow_of.push(plan.flows.len() as u32);
             match w {
@@ -369,6 +408,17 @@ impl Plan {
                 }
                 Workload::Netperf(n) => plan.netperf(host, index, "netperf", n.dev, n.cpu),
                 Workload::Netserver(n) => plan.netperf(host, index, "netserver", n.dev, n.cpu),
+                Workload::UdpFlood(u) => {
+                    for &cpu in &u.cpus {
+                        plan.udp_flood(host, index, u, cpu, senders);
+                        senders += u.flows as usize;
+                    }
+                }
+                Workload::UdpSink(u) => {
+                    let name = format!("udpsink/{}", u.cpu);
+                    plan.add(u.cpu, Level::Task, name, Body::UdpSink { sock: sinks });
+                    sinks += 1;
+                }
             }
         }
         plan.add_probe(host);
@@ -382,6 +432,8 @@ impl Plan {
             Workload::Pktgen(p) => Some(p.dev),
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
+            Workload::UdpFlood(u) => Some(u.dev),
+            Workload::UdpSink(_) => None,
             // The next segment is the probe.
             Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
@@ -421,6 +473,34 @@ impl Plan {
         self.add(cpu, Level::Task, name, Body::Netperf { workload });
     }
 
+    /// A task with a socket and a flow for each of its source ports.
+    fn udp_flood(
+        &mut self,
+        host: &config::Host,
+        workload: usize,
+        load: &config::UdpFlood,
+        cpu: u16,
+        first_sock: usize,
+    ) {
+        let dev = &host.devices[load.dev].name;
+        let first_flow = self.flows.len() as u32;
+        for n in 0..load.flows {
+            let name = if load.flows == 1 {
+                format!("{dev}@{cpu}")
+            } else {
+                format!("{dev}@{cpu}/{n}")
+            };
+            self.flows.push((name, cpu));
+        }
+        let flood = Sender {
+            first_flow,
+            first_sock,
+            ctx: self.contexts.len() as u32,
+        };
+        let body = Body::UdpFlood { workload, flood };
+        self.add(cpu, Level::Task, format!("udpflood/{cpu}"), body);
+    }
+
     fn flow(&mut self, dev: &str, cpu: u16) -> u32 {
         self.flows.push((format!("{dev}@{cpu}"), cpu));
         self.flows.len() as u32 - 1
@@ -444,8 +524,11 @@ impl Plan {
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
-            Workload::Netperf(_) | Workload::Netserver(_) => None,
+            Workload::UdpFlood(u) => Some(sum + u.packets? * u.cpus.len() as u64),
+            // What it holds came from a sender, on this host or another.
+            Workload::UdpSink(_) | Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
+        let queued = queued + backlog_room(host);
         let sockets: u64 = host.workloads.iter().map(socket_room).sum();
         let in_use =
             queued.min(packets.unwrap_or(u64::MAX)) + sockets + 2 * self.contexts.len() as u64;
@@ -486,24 +569,56 @@ fn socket_room(w: &Workload) -> u64 {
     match w {
         Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (n.mtu - IP_TCP_HEADER + TRUESIZE)),
         Workload::Netserver(n) => 256 + u64::from(n.window / (n.mtu - IP_TCP_HEADER)),
+        Workload::UdpFlood(u) => {
+            let each = u64::from(u.sndbuf / kernel::udp::truesize(u.size)) + 2;
+            each * u64::from(u.flows) * u.cpus.len() as u64
+        }
+        // What has been read may still count, up to a quarter of the buffer.
+        Workload::UdpSink(u) => 2 + 2 * u64::from(u.rcvbuf / kernel::udp::truesize(60)),
         _ => 0,
+    }
+}
+
+/// Whether packets are received by way of the CPUs' backlogs.
+fn has_backlogs(host: &config::Host) -> bool {
+    host.devices.iter().any(|d| {
+        matches!(d.kind, DeviceKind::Loopback | DeviceKind::Veth(_)) || !d.rps_cpus.is_empty()
+    })
+}
+
+/// skbs that backlogs may hold: full once, and once more where they are being worked off.
+fn backlog_room(host: &config::Host) -> u64 {
+    if has_backlogs(host) {
+        let each = 2 * (u64::from(host.kernel.max_backlog) + 1);
+        each * u64::from(host.machine.topology.cpus())
+    } else {
+        0
     }
 }
 
 fn queue_room(d: &config::Device) -> u64 {
     let ring = match &d.kind {
+        DeviceKind::Veth(_) => 256,
         DeviceKind::Nic(nic) => {
             (u64::from(nic.tx_ring) + u64::from(nic.rx_ring)) * nic.irq_cpus.len() as u64
         }
-        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) | DeviceKind::Loopback => 0,
     };
-    let qdisc = match d.qdisc {
+    ring + qdisc_room(&d.qdisc) * u64::from(d.txqs)
+}
+
+fn qdisc_room(qdisc: &config::Qdisc) -> u64 {
+    match *qdisc {
         config::Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
-        config::Qdisc::Prio { limit } => 3 * u64::from(limit),
-        config::Qdisc::Pfifo { limit } | config::Qdisc::FqCodel { limit, .. } => u64::from(limit),
+        config::Qdisc::Prio { limit, bands, .. } => u64::from(bands) * u64::from(limit),
+        config::Qdisc::Pfifo { limit }
+        | config::Qdisc::Codel { limit, .. }
+        | config::Qdisc::FqCodel { limit, .. } => u64::from(limit),
+        config::Qdisc::Bfifo { limit } => u64::from(limit / ETH_ZLEN) + 1,
+        config::Qdisc::Tbf(ref tbf) => qdisc_room(&tbf.child),
+        config::Qdisc::Mq(ref each) => qdisc_room(each),
         config::Qdisc::Noqueue => 0,
-    };
-    ring + qdisc * u64::from(d.txqs)
+    }
 }
 
 /// `psched_mtu` of an Ethernet device: MTU and header.
@@ -558,7 +673,7 @@ fn hardware(moderation: config::Moderation) -> Moderation {
 fn bql_limits(d: &config::Device, hz: u32) -> Option<dql::Limits> {
     match &d.kind {
         DeviceKind::Nic(nic) => nic.bql.map(|(min, max)| dql::Limits { min, max, hz }),
-        DeviceKind::Dummy | DeviceKind::Vlan(_) => None,
+        _ => None,
     }
 }
 
@@ -647,6 +762,10 @@ impl HostBuilder<'_> {
             violations: RefCell::default(),
             napis: Vec::new(),
             socks: Vec::new(),
+            backlogs: Vec::new(),
+            udp_socks: Vec::new(),
+            udp_senders: Vec::new(),
+            udp: UdpTotals::default(),
             timers: Cell::new(0),
             clock: host.kernel.clock.map(Clock::new),
             held: Cell::new(0),
@@ -660,6 +779,7 @@ impl HostBuilder<'_> {
         for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
             self.device(&mut kernel, (index, offload), device, memory, locks);
         }
+        self.receive_side(&mut kernel, cpus as u16, memory, locks);
         self.rx_loads(&kernel, plan);
         for (workload, w) in host.workloads.iter().enumerate() {
             let flow = plan.flow_of[workload];
@@ -669,6 +789,48 @@ impl HostBuilder<'_> {
             }
         }
         kernel
+    }
+
+    /// What packets of virtual devices come up by, and UDP sockets. NAPI instances of NICs come before these:
+    /// their numbers are interrupt vectors.
+    fn receive_side(
+        &self,
+        k: &mut Kernel,
+        cpus: u16,
+        memory: &mut Placement,
+        locks: &mut Vec<String>,
+    ) {
+        let Kernel { devs, napis, .. } = k;
+        for (index, dev) in devs.iter().enumerate() {
+            if let Driver::Veth(Veth { rq: Some(rq), .. }) = &dev.driver {
+                rq.napi.set(napis.len());
+                napis.push(Napi::place(memory, &dev.name, index, 0, WEIGHT));
+            }
+        }
+        if has_backlogs(self.host) {
+            for cpu in 0..cpus {
+                let layouts = &self.host.layouts;
+                let sd = Backlog::place(memory, layouts, locks, cpu, k.napis.len());
+                k.napis.push(sd.napi(cpu));
+                k.backlogs.push(sd);
+            }
+        }
+        for w in &self.host.workloads {
+            match w {
+                Workload::UdpFlood(u) => {
+                    for _ in 0..u.cpus.len() * u.flows as usize {
+                        let index = k.udp_senders.len();
+                        k.udp_senders
+                            .push(UdpSender::place(memory, index, u.sndbuf));
+                    }
+                }
+                Workload::UdpSink(u) => {
+                    let sock = UdpSock::place(memory, locks, u.dev, u.port, u.rcvbuf);
+                    k.udp_socks.push(sock);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn device(
@@ -689,19 +851,39 @@ impl HostBuilder<'_> {
                 &self.host.layouts,
                 &name,
                 at,
-                matches!(d.kind, DeviceKind::Dummy | DeviceKind::Vlan(_)),
+                !matches!(d.kind, DeviceKind::Nic(_)),
                 bql_limits(d, self.host.kernel.hz),
                 locks,
             );
-            if d.qdisc != config::Qdisc::Noqueue {
+            let root = root_qdisc(d);
+            if *root != config::Qdisc::Noqueue {
                 txq.qdisc = Some(k.qdiscs.len());
-                let q = self.qdisc(k, d.qdisc, &name, k.txqs.len(), memory, locks);
-                k.qdiscs.push(q);
+                let text = kind_of(root);
+                self.names
+                    .qdiscs
+                    .push(format!("{}{name} {text}", self.prefix));
+                let spot = Spot {
+                    name: &name,
+                    number: k.qdiscs.len() as u32,
+                    txq: k.txqs.len(),
+                    timer: self.first_device + hardware_events(d) + queue,
+                    child: false,
+                    lockless: !matches!(
+                        k.config.lockless,
+                        Lockless::Builtin(Builtin::Locked)
+                    ),
+                };
+                k.qdiscs
+                    .push(qdisc(root, spot, &self.host.layouts, memory, locks));
             }
             k.txqs.push(txq);
         }
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
+            DeviceKind::Loopback => Driver::Loopback,
+            DeviceKind::Veth(v) => {
+                Driver::Veth(Veth::place(memory, &d.name, v.peer, v.napi, locks))
+            }
             DeviceKind::Vlan(v) => Driver::Vlan(Vlan {
                 on: v.on,
                 tag: v.tag,
@@ -737,76 +919,15 @@ impl HostBuilder<'_> {
             driver,
             offload,
             events,
+            watchdogs: hardware_events(d),
+            mq: matches!(d.qdisc, config::Qdisc::Mq(_)),
+            rx_dropped: Cell::new(0),
+            rps_cpus: d.rps_cpus.clone(),
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
             tx_dropped: Cell::new(0),
             rx_packets: Cell::new(0),
         });
-    }
-
-    fn qdisc(
-        &mut self,
-        k: &Kernel,
-        kind: config::Qdisc,
-        name: &str,
-        txq: usize,
-        memory: &mut Placement,
-        locks: &mut Vec<String>,
-    ) -> Qdisc {
-        let locked = matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked));
-        let number = k.qdiscs.len() as u32;
-        let text = match kind {
-            config::Qdisc::PfifoFast { .. } => "pfifo_fast",
-            config::Qdisc::Pfifo { .. } => "pfifo",
-            config::Qdisc::Prio { .. } => "prio",
-            config::Qdisc::FqCodel { .. } => "fq_codel",
-            config::Qdisc::Noqueue => "noqueue",
-        };
-        self.names
-            .qdiscs
-            .push(format!("{}{name} {text}", self.prefix));
-        let at = QdiscPlace {
-            memory,
-            layouts: &self.host.layouts,
-            name,
-            number,
-            txq,
-            locks,
-        };
-        match kind {
-            config::Qdisc::PfifoFast { limit } => {
-                Qdisc::place(at, !locked, true, |memory, locks| {
-                    Queueing::PfifoFast(Box::new(PfifoFast::place(memory, name, limit, locks)))
-                })
-            }
-            config::Qdisc::Pfifo { limit } => Qdisc::place(at, false, limit >= 1, |_, _| {
-                Queueing::Pfifo(Pfifo::new(limit))
-            }),
-            config::Qdisc::Prio { limit } => Qdisc::place(at, false, false, |memory, _| {
-                Queueing::Prio(Prio::place(memory, name, limit))
-            }),
-            config::Qdisc::FqCodel {
-                limit,
-                flows,
-                quantum,
-                target,
-                interval,
-            } => Qdisc::place(at, false, true, |memory, _| {
-                let units = |ps: u64| codel_time(ps / 1000);
-                let settings = fq_codel::Settings {
-                    limit,
-                    flows,
-                    quantum,
-                    codel: codel::Params {
-                        target: units(target),
-                        interval: units(interval),
-                        mtu: PSCHED_MTU,
-                    },
-                };
-                Queueing::FqCodel(FqCodel::place(memory, name, settings))
-            }),
-            config::Qdisc::Noqueue => unreachable!("a device without a queue has no qdisc"),
-        }
     }
 
     fn rx_loads(&self, k: &Kernel, plan: &Plan) {
@@ -843,7 +964,131 @@ impl HostBuilder<'_> {
                     flow += 1;
                 }
                 Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,
+                Workload::UdpFlood(u) => flow += u.cpus.len() * u.flows as usize,
+                Workload::UdpSink(_) => {}
             }
+        }
+    }
+}
+
+/// What `tc` calls a qdisc.
+fn kind_of(qdisc: &config::Qdisc) -> &'static str {
+    match qdisc {
+        config::Qdisc::PfifoFast { .. } => "pfifo_fast",
+        config::Qdisc::Pfifo { .. } => "pfifo",
+        config::Qdisc::Bfifo { .. } => "bfifo",
+        config::Qdisc::Prio { .. } => "prio",
+        config::Qdisc::Codel { .. } => "codel",
+        config::Qdisc::FqCodel { .. } => "fq_codel",
+        config::Qdisc::Tbf(_) => "tbf",
+        config::Qdisc::Mq(_) => "mq",
+        config::Qdisc::Noqueue => "noqueue",
+    }
+}
+
+/// Where a qdisc goes.
+#[derive(Clone, Copy)]
+struct Spot<'a> {
+    name: &'a str,
+    number: u32,
+    txq: usize,
+    /// Engine id of its watchdog, if it has one.
+    timer: u32,
+    child: bool,
+    lockless: bool,
+}
+
+fn qdisc(
+    config: &config::Qdisc,
+    spot: Spot<'_>,
+    layouts: &LayoutSet,
+    memory: &mut Placement,
+    locks: &mut Vec<String>,
+) -> Qdisc {
+    let name = spot.name;
+    let child = match config {
+        config::Qdisc::Tbf(t) => {
+            let name = format!("{name} 1:1");
+            let spot = Spot {
+                name: &name,
+                child: true,
+                ..spot
+            };
+            Some(qdisc(&t.child, spot, layouts, memory, locks))
+        }
+        _ => None,
+    };
+    let at = QdiscPlace {
+        memory,
+        layouts,
+        name,
+        number: spot.number,
+        txq: spot.txq,
+        kind: kind_of(config),
+        child: spot.child,
+        locks,
+    };
+    let units = |ps: u64| codel_time(ps / 1000);
+    let law = |target, interval| codel::Params {
+        target: units(target),
+        interval: units(interval),
+        mtu: PSCHED_MTU,
+    };
+    match *config {
+        config::Qdisc::PfifoFast { limit } => {
+            // Below a parent, that one's lock protects it.
+            let nolock = spot.lockless && !spot.child;
+            Qdisc::place(at, nolock, true, |memory, locks| {
+                Queueing::PfifoFast(Box::new(PfifoFast::place(memory, name, limit, locks)))
+            })
+        }
+        config::Qdisc::Pfifo { limit } => Qdisc::place(at, false, limit >= 1, |_, _| {
+            Queueing::Fifo(Fifo::new(Limit::Packets(limit)))
+        }),
+        config::Qdisc::Bfifo { limit } => Qdisc::place(at, false, limit >= PSCHED_MTU, |_, _| {
+            Queueing::Fifo(Fifo::new(Limit::Bytes(limit)))
+        }),
+        config::Qdisc::Prio {
+            limit,
+            bands,
+            priomap,
+        } => Qdisc::place(at, false, false, |memory, _| {
+            Queueing::Prio(Prio::place(memory, name, limit, bands, priomap))
+        }),
+        config::Qdisc::Codel {
+            limit,
+            target,
+            interval,
+        } => Qdisc::place(at, false, limit >= 1, |_, _| {
+            Queueing::Codel(Codel::new(limit, law(target, interval)))
+        }),
+        config::Qdisc::FqCodel {
+            limit,
+            flows,
+            quantum,
+            target,
+            interval,
+        } => Qdisc::place(at, false, true, |memory, _| {
+            let settings = fq_codel::Settings {
+                limit,
+                flows,
+                quantum,
+                codel: law(target, interval),
+            };
+            Queueing::FqCodel(FqCodel::place(memory, name, settings))
+        }),
+        config::Qdisc::Tbf(ref t) => Qdisc::place(at, false, false, |_, _| {
+            let rate = |bits: u64| RateCfg::new(bits / 8, t.overhead, t.mpu);
+            let settings = tbf::Settings {
+                rate: rate(t.rate),
+                burst: t.burst,
+                peak: t.peak.map(|(bits, mtu)| (rate(bits), mtu)),
+            };
+            let child = child.expect("made above");
+            Queueing::Tbf(Box::new(Tbf::new(settings, Watchdog::new(spot.timer), child)))
+        }),
+        config::Qdisc::Mq(_) | config::Qdisc::Noqueue => {
+            unreachable!("neither is ever in the way of a packet")
         }
     }
 }

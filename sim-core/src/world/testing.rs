@@ -107,6 +107,7 @@ impl Rig {
             kind,
             txqs: 1,
             qdisc,
+            rps_cpus: Vec::new(),
         };
         Config {
             name: "test".into(),

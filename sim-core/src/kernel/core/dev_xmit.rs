@@ -283,6 +283,8 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     let rc = match &device.driver {
         Driver::Vlan(_) => unreachable!("handled above"),
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
+        Driver::Loopback => drivers::loopback::loopback_xmit(cpu, txq.dev, skb).await,
+        Driver::Veth(veth) => drivers::veth::veth_xmit(cpu, veth, skb).await,
         Driver::Myri10ge(nic) => drivers::myri10ge::xmit(cpu, nic, txq, skb).await,
         Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
     };

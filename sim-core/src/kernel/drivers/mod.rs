@@ -1,8 +1,10 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod loopback;
 pub mod myri10ge;
 pub mod nic;
+pub mod veth;
 pub mod vlan;
 
 use super::napi::napi_schedule;
@@ -26,7 +28,11 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 63;
+pub const MAX_VECTORS: usize = 61;
+/// Another CPU's `smp_call_function_single_async`: only RPS'.
+pub(crate) const IPI_VECTOR: u32 = 61;
+/// A high-resolution timer: only qdiscs' watchdogs.
+pub(crate) const HRTIMER_VECTOR: u32 = 62;
 /// The local timer's interrupt.
 pub(crate) const TIMER_VECTOR: u32 = 63;
 
@@ -36,7 +42,10 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
         Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
-        Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
+        Driver::Veth(veth::Veth { rq: Some(rq), .. }) => veth::poll(cpu, dev, rq, weight).await,
+        Driver::Dummy | Driver::Vlan(_) | Driver::Loopback | Driver::Veth(_) => {
+            unreachable!("they have no NAPI")
+        }
     }
 }
 
@@ -145,6 +154,8 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
             let ring = port.rx.get(queue)?;
             if ring.arrive(frame, now) {
                 note(k, m, dev, queue, now);
+            } else if frame.dport != 0 {
+                k.bump(&k.udp.missed, 1);
             }
             None
         }
@@ -178,11 +189,17 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
         while let Some(napi) = cpu.take_irq() {
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
-            cpu.spend(Cost::HardIrq);
-            if napi == TIMER_VECTOR {
-                raise_softirq(cpu, TIMER);
-            } else {
-                irq(cpu, napi as usize).await;
+            match napi {
+                IPI_VECTOR => super::backlog::rps_trigger_softirq(cpu).await,
+                HRTIMER_VECTOR => super::sched::watchdog::expire(cpu).await,
+                TIMER_VECTOR => {
+                    cpu.spend(Cost::HardIrq);
+                    raise_softirq(cpu, TIMER);
+                }
+                napi => {
+                    cpu.spend(Cost::HardIrq);
+                    irq(cpu, napi as usize).await;
+                }
             }
             cpu.settle().await;
         }

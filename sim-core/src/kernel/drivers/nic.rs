@@ -142,12 +142,16 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
     cpu.spend(Cost::NicRx);
     let Some(skb) = k.skbs.alloc_frame(cpu, frame).await else {
         ring.missed.set(ring.missed.get() + 1);
+        if frame.dport != 0 {
+            k.bump(&k.udp.missed, 1);
+        }
         return;
     };
     k.bump(&k.dev(dev).rx_packets, 1);
     k.skbs.set_born(skb, cpu.now());
-    let local = matches!(frame.l4, L4::Tcp(_));
-    if !local {
+    // A generator's frames are the host's own flows; others were counted where they were sent.
+    let forward_to = nic.forward_to.get().filter(|_| !matches!(frame.l4, L4::Tcp(_)));
+    if forward_to.is_some() {
         k.bump(&k.flow(frame.flow).offered, 1);
     }
     cpu.record(Kind::NetRx, k.skbs.id(skb), dev as u32);
@@ -163,22 +167,11 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
         },
     ])
     .await;
-    if local {
-        return crate::kernel::core::receive::netif_receive_skb(cpu, dev, skb).await;
-    }
-    match nic.forward_to.get() {
+    match forward_to {
         Some(to) => {
             let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, to).await;
             k.note_result(frame.flow, rc, frame.len);
         }
-        None => {
-            // Nobody listens.
-            k.note_result(
-                frame.flow,
-                crate::kernel::netdev::NET_XMIT_SUCCESS,
-                frame.len,
-            );
-            k.skbs.put(cpu, skb).await;
-        }
+        None => crate::kernel::core::receive::netif_receive_skb(cpu, dev, skb).await,
     }
 }

@@ -1,6 +1,7 @@
 //! `net/sched`: queueing disciplines.
 
 pub mod codel;
+pub mod codel_qdisc;
 pub mod fq_codel;
 pub(crate) mod generic;
 pub(crate) mod lockless;
@@ -9,4 +10,7 @@ pub mod pfifo_fast;
 pub mod prio;
 pub mod ptr_ring;
 pub mod qdisc;
+pub mod rate;
+pub mod tbf;
+pub mod watchdog;
 pub mod user;
