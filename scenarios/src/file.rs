@@ -29,8 +29,11 @@ mod kernel;
 mod load;
 mod netperf;
 mod nic;
+mod qdisc;
+mod udp;
 pub(crate) use netperf::{NetperfDraft, NetserverDraft};
 pub(crate) use nic::OFFLOADS;
+pub(crate) use udp::{UdpFloodDraft, UdpSinkDraft};
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,8 @@ pub(crate) struct KernelDraft {
     pub validate_in_lock: Option<bool>,
     pub validate_given: bool,
     pub clock: Option<Option<ClockSource>>,
+    pub max_backlog: Option<u32>,
+    pub veth_mb: Option<bool>,
     pub costs: Vec<(Cost, u32)>,
 }
 
@@ -104,12 +109,34 @@ pub(crate) struct DeviceDraft {
     pub kind: Option<KindDraft>,
     pub txqs: Option<Placed<u32>>,
     pub qdisc: Option<Placed<Qdisc>>,
+    pub rps_cpus: Option<Vec<Placed<u64>>>,
+    pub xps: Option<Vec<Placed<u64>>>,
 }
 
 pub(crate) enum KindDraft {
     Dummy,
     Nic(Box<NicDraft>),
     Vlan(VlanDraft),
+    Loopback,
+    Veth(VethDraft),
+}
+
+pub(crate) struct VethDraft {
+    pub peer: Option<Placed<String>>,
+    pub napi: Option<bool>,
+}
+
+impl KindDraft {
+    /// What it is called, if no cable can be plugged into it.
+    pub fn without_port(&self) -> Option<&'static str> {
+        match self {
+            KindDraft::Dummy => Some("Dummy"),
+            KindDraft::Vlan(_) => Some("Vlan"),
+            KindDraft::Loopback => Some("Loopback"),
+            KindDraft::Veth(_) => Some("Veth"),
+            KindDraft::Nic(_) => None,
+        }
+    }
 }
 
 pub(crate) struct VlanDraft {
@@ -179,6 +206,8 @@ pub(crate) enum LoadDraft {
     },
     Netperf(Box<NetperfDraft>),
     Netserver(Box<NetserverDraft>),
+    UdpFlood(Box<UdpFloodDraft>),
+    UdpSink(UdpSinkDraft),
 }
 
 impl Draft {
@@ -202,6 +231,8 @@ impl LoadDraft {
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
+            LoadDraft::UdpFlood(u) => u.cpus.as_deref().unwrap_or(&[]),
+            LoadDraft::UdpSink(u) => u.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Forward { .. } => &[],
         }
     }
@@ -215,6 +246,8 @@ impl LoadDraft {
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
             LoadDraft::Netperf(n) => n.dev.iter().collect(),
             LoadDraft::Netserver(n) => n.dev.iter().collect(),
+            LoadDraft::UdpFlood(u) => u.dev.iter().collect(),
+            LoadDraft::UdpSink(u) => u.dev.iter().collect(),
         }
     }
 
@@ -224,7 +257,11 @@ impl LoadDraft {
             LoadDraft::Pktgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
-            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => &None,
+            LoadDraft::UdpFlood(u) => &u.packets,
+            LoadDraft::Train { .. }
+            | LoadDraft::Netperf(_)
+            | LoadDraft::Netserver(_)
+            | LoadDraft::UdpSink(_) => &None,
         }
     }
 
@@ -234,7 +271,11 @@ impl LoadDraft {
             LoadDraft::Pktgen { size, .. }
             | LoadDraft::Paced { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
-            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => None,
+            LoadDraft::UdpFlood(u) => u.size.as_ref(),
+            LoadDraft::Train { .. }
+            | LoadDraft::Netperf(_)
+            | LoadDraft::Netserver(_)
+            | LoadDraft::UdpSink(_) => None,
         }
     }
 }

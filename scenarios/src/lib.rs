@@ -51,6 +51,8 @@ mod file;
 mod loader;
 mod machine;
 mod reference;
+mod qdiscs;
+mod receive;
 mod registry;
 mod render;
 mod scenario;

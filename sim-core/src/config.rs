@@ -150,6 +150,9 @@ pub struct Device {
     pub qdisc: Qdisc,
     /// `/sys/class/net/DEV/queues/rx-0/rps_cpus`: CPUs over which received flows are spread, if any.
     pub rps_cpus: Vec<u16>,
+    /// Transmit queue of each CPU (`xps_cpus` turned round): CPU n uses entry n modulo their number. Empty:
+    /// by flow hash.
+    pub xps: Vec<u16>,
 }
 
 /// Which driver a device has.

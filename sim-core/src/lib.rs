@@ -37,6 +37,7 @@
 //!         txqs: 1,
 //!         qdisc: Qdisc::PfifoFast { limit: 16 },
 //!         rps_cpus: Vec::new(),
+//!         xps: Vec::new(),
 //!     }],
 //!     workloads: vec![Workload::Pktgen(pktgen)],
 //! };

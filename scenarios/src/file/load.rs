@@ -22,6 +22,8 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         &schema::FORWARD,
         &schema::NETPERF,
         &schema::NETSERVER,
+        &schema::UDP_FLOOD,
+        &schema::UDP_SINK,
     ];
     let obj = loading
         .walk
@@ -32,6 +34,8 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         "Train" => train(loading, &obj),
         "Netperf" => super::netperf::netperf(loading, &obj),
         "Netserver" => super::netperf::netserver(loading, &obj),
+        "UdpFlood" => LoadDraft::UdpFlood(Box::new(super::udp::flood(loading, &obj))),
+        "UdpSink" => LoadDraft::UdpSink(super::udp::sink(loading, &obj)),
         _ => forward(loading, &obj),
     };
     Some(value.place(load))
@@ -140,35 +144,20 @@ fn train_packet(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<TrainPac
 }
 
 fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
-    let pps = obj.get("pps").and_then(|v| {
-        loading.walk.optional(v, |walk, v| {
-            let pps = walk.quantity(v, Quantity::PacketRate)?;
-            if pps.value == 0 {
-                walk.report(
-                    rules::OUT_OF_RANGE,
-                    pps.at,
-                    "a rate of 0 offers nothing",
-                    None,
-                );
-                return None;
-            }
-            Some(pps.value)
-        })
-    });
     LoadDraft::Forward {
         from: text(loading, obj, "from"),
         to: text(loading, obj, "to"),
         size: quantity(loading, obj, "size", Quantity::Size),
-        pps,
+        pps: pps(loading, obj),
         packets: packets(loading, obj),
     }
 }
 
-fn text(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
+pub(super) fn text(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
     obj.get(name).and_then(|v| loading.walk.text(&v))
 }
 
-fn quantity(
+pub(super) fn quantity(
     loading: &mut Loading<'_>,
     obj: &Obj<'_>,
     name: &str,
@@ -178,7 +167,7 @@ fn quantity(
         .and_then(|v| loading.walk.quantity(&v, quantity))
 }
 
-fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
+pub(super) fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
     let value = obj.get("packets")?;
     let at = value.at();
     let read = loading
@@ -191,7 +180,7 @@ fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
 }
 
 /// `[0, 1]`, `4` (the CPUs 0 to 3) or `4..8`.
-fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
+pub(super) fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
     let value = obj.get("cpus")?;
     let span = match value.node.kind {
         Kind::Int(n) => Some((0, n)),
@@ -261,4 +250,23 @@ fn counted(loading: &mut Loading<'_>, value: &Value<'_>, senders: usize) -> bool
             .report(rules::TOO_MANY_PARTS, value.at(), message, None);
     }
     fits
+}
+
+/// A packet rate, or none for as fast as possible.
+pub(super) fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
+    obj.get("pps").and_then(|v| {
+        loading.walk.optional(v, |walk, v| {
+            let pps = walk.quantity(v, Quantity::PacketRate)?;
+            if pps.value == 0 {
+                walk.report(
+                    rules::OUT_OF_RANGE,
+                    pps.at,
+                    "a rate of 0 offers nothing",
+                    None,
+                );
+                return None;
+            }
+            Some(pps.value)
+        })
+    })
 }

@@ -147,17 +147,7 @@ pub(crate) async fn get_rps_cpu(cpu: Cpu<'_>, dev: usize, skb: Skb) -> Option<u1
         return None;
     }
     cpu.spend(Cost::GetRpsCpu);
-    let mut meta = cpu.k.skbs.meta(skb);
-    if !meta.hashed {
-        cpu.spend(Cost::SkbHash);
-        cpu.touch([
-            cpu.k.skbs.struct_lines(skb, line::L2 | line::L3, line::L2),
-            cpu.k.skbs.head_lines(skb, line::HEADERS, 0),
-        ])
-        .await;
-        meta.hashed = true;
-        cpu.k.skbs.set_meta(skb, meta);
-    }
+    cpu.k.skbs.get_hash(cpu, skb).await;
     let at = cpu.k.skbs.frame(skb).hash_to(map.len() as u32);
     Some(map[at as usize])
 }

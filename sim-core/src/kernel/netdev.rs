@@ -279,4 +279,6 @@ pub struct NetDevice {
     pub rx_dropped: Cell<u64>,
     /// `rps_cpus`: where its received flows are spread to, if anywhere.
     pub rps_cpus: Vec<u16>,
+    /// Transmit queue of each CPU, or none: by flow hash.
+    pub xps: Vec<u16>,
 }

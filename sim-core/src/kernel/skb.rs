@@ -356,6 +356,22 @@ impl Skbs {
         Some(clone)
     }
 
+    /// `skb_get_hash`: dissects and hashes, unless that was done before.
+    pub async fn get_hash(&self, cpu: Cpu<'_>, skb: Skb) {
+        let mut meta = self.meta(skb);
+        if meta.hashed {
+            return;
+        }
+        cpu.spend(Cost::SkbHash);
+        cpu.touch([
+            self.struct_lines(skb, line::L2 | line::L3, line::L2),
+            self.head_lines(skb, line::HEADERS, 0),
+        ])
+        .await;
+        meta.hashed = true;
+        self.set_meta(skb, meta);
+    }
+
     /// `refcount_add(n, &skb->users)`.
     pub async fn get(&self, cpu: Cpu<'_>, skb: Skb, n: u32) {
         cpu.rmw(self.users(skb), Rmw::Add(u64::from(n)), Order::Relaxed)

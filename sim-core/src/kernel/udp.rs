@@ -6,7 +6,7 @@
 //! send and receive over veth. Absent: fragmentation, GRO of UDP, memory accounting beyond the socket.
 
 use super::backlog::NET_RX_SUCCESS;
-use super::core::dev_xmit::dev_queue_xmit;
+use super::core::dev_xmit::{dev_queue_xmit, netdev_pick_tx};
 use super::locking::QSpinLock;
 use super::skb::{Skb, line};
 use super::softirq::{local_bh_disable, local_bh_enable};
@@ -188,7 +188,8 @@ pub(crate) async fn udp_sendmsg(
     ])
     .await;
     k.skbs.set_born(skb, cpu.now());
-    Some(dev_queue_xmit(cpu, dev, frame.hash() as usize, skb).await)
+    let queue = netdev_pick_tx(cpu, dev, skb).await;
+    Some(dev_queue_xmit(cpu, dev, queue, skb).await)
 }
 
 /// `sock_alloc_send_pskb`: waits while the buffer is full.

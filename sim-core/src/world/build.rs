@@ -923,6 +923,7 @@ impl HostBuilder<'_> {
             mq: matches!(d.qdisc, config::Qdisc::Mq(_)),
             rx_dropped: Cell::new(0),
             rps_cpus: d.rps_cpus.clone(),
+            xps: d.xps.clone(),
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
             tx_dropped: Cell::new(0),

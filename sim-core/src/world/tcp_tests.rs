@@ -64,6 +64,7 @@ fn vlan(name: &str, on: usize, vid: u16, reorder_hdr: bool) -> Device {
         txqs: 1,
         qdisc: Qdisc::Noqueue,
         rps_cpus: Vec::new(),
+        xps: Vec::new(),
     }
 }
 
@@ -138,6 +139,7 @@ fn eth0(nic: Nic) -> Device {
         txqs: 1,
         qdisc: Qdisc::Pfifo { limit: 1000 },
         rps_cpus: Vec::new(),
+        xps: Vec::new(),
     }
 }
 

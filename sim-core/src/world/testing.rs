@@ -108,6 +108,7 @@ impl Rig {
             txqs: 1,
             qdisc,
             rps_cpus: Vec::new(),
+            xps: Vec::new(),
         };
         Config {
             name: "test".into(),

@@ -117,6 +117,7 @@ fn noqueue(name: &str) -> Device {
         txqs: 1,
         qdisc: Qdisc::Noqueue,
         rps_cpus: Vec::new(),
+        xps: Vec::new(),
     }
 }
 
