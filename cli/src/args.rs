@@ -69,6 +69,8 @@ pub enum Command {
     Check(Check),
     /// Show scenarios, machine profiles, variants and experiments
     List(List),
+    /// Show which fields of a struct share a cache line
+    Layout(Layout),
     /// Look into a run, or into a file that `run --trace` wrote
     View(View),
     /// Run scenarios with expectations, saved regressions first
@@ -124,6 +126,24 @@ pub struct Run {
     /// Print all violating seeds in full, all locks and all lines
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// `skbsim layout`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  skbsim layout net_device.txt       what `pahole -C net_device vmlinux` printed
+  skbsim layout vmlinux.txt --struct Qdisc
+  skbsim layout patched              a built-in layout: 6.1, 6.18, before, patched, watchdog_moved")]
+pub struct Layout {
+    /// Output of pahole, or the name of a built-in layout
+    pub file: String,
+    /// Which struct [default: the first; net_device of a built-in layout]
+    #[arg(long = "struct", value_name = "NAME")]
+    pub name: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// `skbsim repro`

@@ -187,6 +187,7 @@ fn metrics(seed: u64) -> Metrics {
             transfers: 90_000,
             hitm: 40_000,
             hitm_by_field: vec![("seqlock".into(), 30_000), ("state".into(), 10_000)],
+            ..metrics::Line::default()
         }],
         streams: vec![],
         softnet: vec![],

@@ -8,12 +8,15 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft};
 use crate::rules;
 use crate::walk::{Placed, Walk};
 use sim_core::config::{NicDriver, Stop, XmitMode};
+use sim_core::kernel::drivers::MAX_VECTORS;
 use sim_core::machine::cost::{Arch, MemoryModel};
 
 /// Longest simulated time: 10 s.
 pub const MAX_TIME: u64 = 10_000_000_000_000;
 /// Most ring and queue slots of all hosts together.
 pub const MAX_SLOTS: u64 = 1 << 24;
+/// Slots that a frame of a transmit ring counts for: its line, and its share of its pages'.
+const FRAME_SLOTS: u64 = 4;
 /// Most packets of all finite loads together.
 pub const MAX_PACKETS: u64 = 1_000_000_000;
 /// Packet sizes, without frame check sequence.
@@ -42,6 +45,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     cpus_once,
     devices_exist,
     frames_need_nic,
+    queues_have_vectors,
     two_devices,
     queue_xmit,
     packet_sizes,
@@ -242,7 +246,11 @@ fn total_packets(draft: &Draft, walk: &mut Walk) {
         let Some(packets) = load.value.packets() else {
             continue;
         };
-        let threads = load.value.cpus().len().max(1) as u64;
+        let threads = match &load.value {
+            // Its processes share them.
+            LoadDraft::Trafgen { .. } => 1,
+            other => other.cpus().len().max(1) as u64,
+        };
         let before = total;
         total = total.saturating_add(packets.value.unwrap_or(0).saturating_mul(threads));
         if before <= MAX_PACKETS && total > MAX_PACKETS {
@@ -281,6 +289,28 @@ fn total_slots(draft: &Draft, walk: &mut Walk) {
                 rules::TOO_MUCH_MEMORY,
                 qdisc.at.clone(),
                 message,
+                Some(format!("at most {MAX_SLOTS}")),
+            );
+        }
+    }
+    for load in draft.hosts.iter().flat_map(|h| &h.workloads) {
+        let LoadDraft::Trafgen {
+            frames: Some(frames),
+            ..
+        } = &load.value
+        else {
+            continue;
+        };
+        let before = total;
+        let rings = u64::from(frames.value).saturating_mul(load.value.cpus().len() as u64);
+        total = total.saturating_add(rings.saturating_mul(FRAME_SLOTS));
+        if before <= MAX_SLOTS && total > MAX_SLOTS {
+            walk.report(
+                rules::TOO_MUCH_MEMORY,
+                frames.at.clone(),
+                format!(
+                    "with this load, rings and queues have {total} slots, {FRAME_SLOTS} a frame"
+                ),
                 Some(format!("at most {MAX_SLOTS}")),
             );
         }
@@ -357,31 +387,48 @@ fn devices_exist(host: &HostDraft, walk: &mut Walk) {
 
 fn frames_need_nic(host: &HostDraft, walk: &mut Walk) {
     for load in &host.workloads {
-        let LoadDraft::Forward {
-            from: Some(from), ..
-        } = &load.value
-        else {
-            continue;
+        let (from, xdp) = match &load.value {
+            LoadDraft::Forward {
+                from: Some(from), ..
+            } => (from, false),
+            LoadDraft::XdpRedirect {
+                from: Some(from), ..
+            } => (from, true),
+            _ => continue,
         };
         let named = |name: &&Placed<String>| name.value == from.value;
         let device = host
             .devices
             .iter()
             .find(|d| d.name.as_ref().filter(named).is_some());
-        let kind = match device.and_then(|d| d.kind.as_ref()) {
-            Some(KindDraft::Nic(nic)) if nic.driver == NicDriver::Myri10ge => Some("Myri10ge"),
-            Some(other) => other.without_port(),
-            None => None,
+        let (wanted, needed): (&[NicDriver], _) = if xdp {
+            (&[NicDriver::Mlx5], "Mlx5")
+        } else {
+            (&[NicDriver::Plain, NicDriver::Ixgbe], "Nic")
         };
-        if let Some(kind) = kind {
-            let message = format!("`{}` is a {kind}; frames arrive only at a Nic", from.value);
-            walk.report(
-                rules::NEEDS_NIC,
-                from.at.clone(),
-                message,
-                Some("give the device `kind: Nic()`".into()),
-            );
-        }
+        let kind = match device.and_then(|d| d.kind.as_ref()) {
+            Some(KindDraft::Nic(nic)) if !wanted.contains(&nic.driver) => match nic.driver {
+                NicDriver::Plain => "Nic",
+                NicDriver::Myri10ge => "Myri10ge",
+                NicDriver::Mlx5 => "Mlx5",
+                NicDriver::Ixgbe => "Ixgbe",
+            },
+            Some(other) => match other.without_port() {
+                Some(kind) => kind,
+                None => continue,
+            },
+            None => continue,
+        };
+        let message = format!(
+            "`{}` is a {kind}; this load's frames arrive at a kind {needed}",
+            from.value
+        );
+        walk.report(
+            rules::NEEDS_NIC,
+            from.at.clone(),
+            message,
+            Some(format!("give the device `kind: {needed}()`")),
+        );
     }
 }
 
@@ -500,6 +547,31 @@ fn thresholds(host: &HostDraft, walk: &mut Walk) {
                     Some(format!("at most {ring}")),
                 );
             }
+        }
+    }
+}
+
+/// A queue has a vector, and the other way round.
+fn queues_have_vectors(host: &HostDraft, walk: &mut Walk) {
+    for device in &host.devices {
+        let (Some(KindDraft::Nic(nic)), Some(txqs)) = (&device.kind, &device.txqs) else {
+            continue;
+        };
+        let (NicDriver::Ixgbe, Some(cpus)) = (nic.driver, &nic.irq_cpus) else {
+            continue;
+        };
+        if cpus.len() as u64 > MAX_VECTORS as u64 {
+            let at = cpus[MAX_VECTORS].at.clone();
+            let message = format!("{} vectors", cpus.len());
+            let help = Some(format!("at most {MAX_VECTORS}"));
+            walk.report(rules::QUEUE_VECTORS, at, message, help);
+        } else if !cpus.is_empty() && txqs.value as usize != cpus.len() {
+            let message = format!("{} transmit queues, but {} vectors", txqs.value, cpus.len());
+            let help = Some(format!(
+                "`txqs: {}`, or as many CPUs in `irq_cpus`",
+                cpus.len()
+            ));
+            walk.report(rules::QUEUE_VECTORS, txqs.at.clone(), message, help);
         }
     }
 }

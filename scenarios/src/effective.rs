@@ -16,7 +16,9 @@ use crate::units::Quantity::{PacketRate, Rate, Size, Time};
 use crate::walk::Placed;
 use sim_core::config::{Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode};
 use sim_core::frame::Tpid;
+use sim_core::kernel::drivers::ixgbe::TxKick;
 use sim_core::kernel::features::Features;
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::{MemoryModel, Param};
 use sim_core::machine::layout::{Field, Layout, LayoutSet};
@@ -195,6 +197,16 @@ impl Printer {
                 self.computed(field)
             }
         };
+        let direct = kernel.direct.map_or("", Direct::name);
+        let direct = given(kernel.direct_given, format!("direct: {direct}"));
+        let kick = kernel.tx_kick.map_or("", TxKick::name);
+        let kick = given(kernel.tx_kick_given, format!("tx_kick: {kick}"));
+        let watchdog = option(
+            kernel
+                .watchdog
+                .flatten()
+                .map(|t| format!("\"{}\"", Time.print(t))),
+        );
         let vlan = kernel.vlan_features.map_or("", |v| v.name());
         let vlan = given(kernel.vlan_features_given, format!("vlan_features: {vlan}"));
         let validate = on(kernel.validate_in_lock.unwrap_or_default());
@@ -202,18 +214,26 @@ impl Printer {
             kernel.validate_given,
             format!("validate_in_lock: {validate}"),
         );
+        let redirect = given(
+            kernel.redirect_given,
+            format!("redirect: {}", kernel.redirect.map_or("", |r| r.name())),
+        );
         let costs: Vec<String> = kernel
             .costs
             .iter()
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} hz: {}, bql_mb: {}, stop_recheck: {}, {vlan} {validate} clock: {}, max_backlog: {}, veth_mb: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, {kick} watchdog: {watchdog}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, max_backlog: {}, veth_mb: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
+            on(kernel.ticks.unwrap_or_default()),
             kernel.hz.unwrap_or_default(),
             on(kernel.bql_mb.unwrap_or_default()),
             on(kernel.stop_recheck.unwrap_or_default()),
+            kernel.xdp_bulk.unwrap_or_default(),
+            on(kernel.xdp_flush.unwrap_or_default()),
+            on(kernel.retpoline.unwrap_or_default()),
             option(kernel.clock.flatten().map(|c| {
                 format!(
                     "(grain: \"{}\", min_delta: \"{}\", phase: \"{}\")",
@@ -390,6 +410,7 @@ fn nic_text(nic: &NicDraft) -> String {
         Some(Moderation::Delay { after, frames }) => {
             format!("Delay(usecs: \"{}\", frames: {frames})", Time.print(after))
         }
+        Some(Moderation::Adaptive) => "Adaptive".into(),
         Some(Moderation::Throttle(gap)) => format!("Throttle(gap: \"{}\")", Time.print(gap)),
         None => String::new(),
     };
@@ -397,7 +418,14 @@ fn nic_text(nic: &NicDraft) -> String {
         Some((min, max)) => format!("(limit_min: {min}, limit_max: {max})"),
         None => "None".into(),
     };
-    let cpu = nic.irq_cpus.as_deref().and_then(<[_]>::first);
+    let cpus = nic.irq_cpus.as_deref().unwrap_or(&[]);
+    let cpus: Vec<String> = cpus.iter().map(|c| c.value.to_string()).collect();
+    let cpus = cpus.join(", ");
+    let irq = if matches!(nic.driver, NicDriver::Ixgbe | NicDriver::Mlx5) {
+        format!("irq_cpus: [{cpus}]")
+    } else {
+        format!("irq_cpu: {cpus}")
+    };
     let offloads = |f: Option<Features>| {
         let f = f.unwrap_or_default();
         let words = OFFLOADS.iter().filter(|(_, bit)| f.has(*bit));
@@ -410,17 +438,21 @@ fn nic_text(nic: &NicDraft) -> String {
         nic.max_tags_offload.unwrap_or_default()
     );
     let hardware = format!(
-        "tx_ring: {}, rx_ring: {}, rate: \"{}\", irq_cpu: {}, moderation: {moderation}, napi_weight: {}, wire_overhead: \"{}\", {offloads}",
+        "tx_ring: {}, rx_ring: {}, rate: \"{}\", {irq}, moderation: {moderation}, napi_weight: {}, wire_overhead: \"{}\", {offloads}",
         number(&nic.tx_ring),
         number(&nic.rx_ring),
         Rate.print(nic.rate.unwrap_or_default()),
-        cpu.map_or(0, |c| c.value),
         number(&nic.napi_weight),
         Size.print(number(&nic.wire_overhead)),
     );
-    if nic.driver == NicDriver::Myri10ge {
-        let memory = Size.print(u64::from(nic.tx_memory.unwrap_or_default()));
-        return format!("Myri10ge({hardware}, tx_memory: \"{memory}\")");
+    match nic.driver {
+        NicDriver::Myri10ge => {
+            let memory = Size.print(u64::from(nic.tx_memory.unwrap_or_default()));
+            return format!("Myri10ge({hardware}, tx_memory: \"{memory}\")");
+        }
+        NicDriver::Mlx5 => return format!("Mlx5({hardware}, bql: {bql})"),
+        NicDriver::Ixgbe => return format!("Ixgbe({hardware}, bql: {bql})"),
+        NicDriver::Plain => {}
     }
     format!(
         "Nic({hardware}, bql: {bql}, stop_thresh: {}, wake_thresh: {})",
@@ -468,6 +500,17 @@ fn load_text(load: &LoadDraft) -> String {
             number(clone_skb),
             number(burst),
             priority.unwrap_or_default()
+        ),
+        LoadDraft::Trafgen {
+            dev,
+            frames,
+            qdisc_path,
+            ..
+        } => format!(
+            "Trafgen(dev: {:?}, cpus: {cpus}, packets: {packets}, size: {size:?}, frames: {}, qdisc_path: {})",
+            text(dev),
+            number(frames),
+            on(qdisc_path.unwrap_or_default())
         ),
         LoadDraft::Paced { dev, every, .. } => format!(
             "Paced(dev: {:?}, cpus: {cpus}, every: {:?}, size: {size:?}, packets: {packets})",
@@ -532,6 +575,23 @@ fn load_text(load: &LoadDraft) -> String {
             number(&n.port),
             Size.print(number(&n.window)),
             Size.print(number(&n.size))
+        ),
+        LoadDraft::XdpRedirect {
+            from, to, map, pps, ..
+        } => format!(
+            "XdpRedirect(from: {:?}, to: {}, helper: {}, size: {size:?}, pps: {}, packets: {packets})",
+            text(from),
+            option(
+                to.as_ref()
+                    .and_then(|to| to.as_ref())
+                    .map(|to| format!("{:?}", to.value))
+            ),
+            if *map == Some(true) {
+                "redirect_map"
+            } else {
+                "redirect"
+            },
+            option(pps.flatten().map(|n| format!("{:?}", PacketRate.print(n))))
         ),
         LoadDraft::Forward { from, to, pps, .. } => format!(
             "Forward(from: {:?}, to: {:?}, size: {size:?}, pps: {}, packets: {packets})",

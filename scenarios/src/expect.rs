@@ -112,6 +112,33 @@ pub const METRICS: &[Metric] = &[
         get: |m| sum(m.devices.iter().map(|d| d.rx_packets)),
     },
     Metric {
+        name: "doorbells",
+        unit: "writes",
+        doc: "Doorbells of transmit rings.",
+        get: |m| sum(m.devices.iter().map(|d| d.doorbells)),
+    },
+    Metric {
+        name: "doorbells_per_packet",
+        unit: "writes",
+        doc: "Doorbells for each packet that drivers accepted.",
+        get: |m| {
+            let packets = sum(m.devices.iter().map(|d| d.tx_packets));
+            sum(m.devices.iter().map(|d| d.doorbells)) / packets.max(1.0)
+        },
+    },
+    Metric {
+        name: "tx_ring_max",
+        unit: "descriptors",
+        doc: "Most descriptors in use at a time on one transmit ring, over the whole run.",
+        get: |m| m.devices.iter().map(|d| d.tx_ring_max).max().unwrap_or(0) as f64,
+    },
+    Metric {
+        name: "tx_timeouts",
+        unit: "calls",
+        doc: "Times a watchdog found a queue stopped for too long.",
+        get: |m| sum(m.devices.iter().map(|d| d.tx_timeouts)),
+    },
+    Metric {
         name: "qdisc_dropped",
         unit: "packets",
         doc: "Packets dropped at enqueue.",
@@ -176,5 +203,14 @@ pub const METRICS: &[Metric] = &[
         unit: "count",
         doc: "Lines taken dirty from another core.",
         get: |m| sum(m.cpus.iter().map(|c| c.hitm)),
+    },
+    Metric {
+        name: "transfers_per_packet",
+        unit: "lines",
+        doc: "Lines that came from another core, or were taken from others to be written, for each packet that a driver accepted.",
+        get: |m| {
+            let moved = sum(m.cpus.iter().map(|c| c.llc_references - c.llc_misses));
+            moved / sum(m.devices.iter().map(|d| d.tx_packets)).max(1.0)
+        },
     },
 ];

@@ -12,11 +12,13 @@ use crate::tree::{Kind, Node};
 use crate::units::Quantity;
 use crate::walk::{Obj, Placed, Value};
 use sim_core::config::{
-    ClockSource, Moderation, NicDriver, Qdisc, Set3Retry, Stop, TrainPacket, XmitMode,
+    ClockSource, Moderation, NicDriver, Qdisc, Redirect, Set3Retry, Stop, TrainPacket, XmitMode,
 };
 use sim_core::frame::Tpid;
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::drivers::ixgbe::TxKick;
 use sim_core::kernel::features::{Features, VlanFeatures};
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::Lockless;
 use sim_core::machine::cost::Profile;
 use sim_core::machine::layout::LayoutSet;
@@ -26,6 +28,7 @@ mod expect;
 mod host;
 pub(crate) use host::as_struct;
 mod kernel;
+mod layout;
 mod load;
 mod netperf;
 mod nic;
@@ -86,7 +89,11 @@ pub(crate) struct MachineDraft {
 pub(crate) struct KernelDraft {
     pub base: Option<Placed<String>>,
     pub lockless: Option<Lockless>,
+    pub version: Option<(u32, u32)>,
     pub lockless_given: bool,
+    pub direct: Option<Direct>,
+    pub direct_given: bool,
+    pub ticks: Option<bool>,
     pub set3_retry: Option<Set3Retry>,
     pub dev_weight: Option<u32>,
     pub tas_bit_early_return: Option<Placed<bool>>,
@@ -94,10 +101,18 @@ pub(crate) struct KernelDraft {
     pub hz: Option<u32>,
     pub bql_mb: Option<bool>,
     pub stop_recheck: Option<bool>,
+    pub tx_kick: Option<TxKick>,
+    pub tx_kick_given: bool,
+    pub watchdog: Option<Option<u64>>,
     pub vlan_features: Option<VlanFeatures>,
     pub vlan_features_given: bool,
     pub validate_in_lock: Option<bool>,
     pub validate_given: bool,
+    pub redirect: Option<Redirect>,
+    pub redirect_given: bool,
+    pub xdp_bulk: Option<u32>,
+    pub xdp_flush: Option<bool>,
+    pub retpoline: Option<bool>,
     pub clock: Option<Option<ClockSource>>,
     pub max_backlog: Option<u32>,
     pub veth_mb: Option<bool>,
@@ -185,6 +200,14 @@ pub(crate) enum LoadDraft {
         size: Option<Placed<u64>>,
         priority: Option<u32>,
     },
+    Trafgen {
+        dev: Option<Placed<String>>,
+        cpus: Option<Vec<Placed<u64>>>,
+        packets: Packets,
+        size: Option<Placed<u64>>,
+        frames: Option<Placed<u32>>,
+        qdisc_path: Option<bool>,
+    },
     Paced {
         dev: Option<Placed<String>>,
         cpus: Option<Vec<Placed<u64>>>,
@@ -196,6 +219,14 @@ pub(crate) enum LoadDraft {
         dev: Option<Placed<String>>,
         cpu: Option<Vec<Placed<u64>>>,
         packets: Option<Vec<TrainPacket>>,
+    },
+    XdpRedirect {
+        from: Option<Placed<String>>,
+        to: Option<Option<Placed<String>>>,
+        map: Option<bool>,
+        size: Option<Placed<u64>>,
+        pps: Option<Option<u64>>,
+        packets: Packets,
     },
     Forward {
         from: Option<Placed<String>>,
@@ -225,15 +256,15 @@ impl LoadDraft {
     /// The CPUs it names.
     pub fn cpus(&self) -> &[Placed<u64>] {
         match self {
-            LoadDraft::Pktgen { cpus, .. } | LoadDraft::Paced { cpus, .. } => {
-                cpus.as_deref().unwrap_or(&[])
-            }
+            LoadDraft::Pktgen { cpus, .. }
+            | LoadDraft::Trafgen { cpus, .. }
+            | LoadDraft::Paced { cpus, .. } => cpus.as_deref().unwrap_or(&[]),
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::UdpFlood(u) => u.cpus.as_deref().unwrap_or(&[]),
             LoadDraft::UdpSink(u) => u.cpu.as_deref().unwrap_or(&[]),
-            LoadDraft::Forward { .. } => &[],
+            LoadDraft::Forward { .. } | LoadDraft::XdpRedirect { .. } => &[],
         }
     }
 
@@ -241,9 +272,13 @@ impl LoadDraft {
     pub fn devices(&self) -> Vec<&Placed<String>> {
         match self {
             LoadDraft::Pktgen { dev, .. }
+            | LoadDraft::Trafgen { dev, .. }
             | LoadDraft::Paced { dev, .. }
             | LoadDraft::Train { dev, .. } => dev.iter().collect(),
             LoadDraft::Forward { from, to, .. } => from.iter().chain(to).collect(),
+            LoadDraft::XdpRedirect { from, to, .. } => {
+                from.iter().chain(to.iter().flatten()).collect()
+            }
             LoadDraft::Netperf(n) => n.dev.iter().collect(),
             LoadDraft::Netserver(n) => n.dev.iter().collect(),
             LoadDraft::UdpFlood(u) => u.dev.iter().collect(),
@@ -255,7 +290,9 @@ impl LoadDraft {
     pub fn packets(&self) -> &Packets {
         match self {
             LoadDraft::Pktgen { packets, .. }
+            | LoadDraft::Trafgen { packets, .. }
             | LoadDraft::Paced { packets, .. }
+            | LoadDraft::XdpRedirect { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
             LoadDraft::UdpFlood(u) => &u.packets,
             LoadDraft::Train { .. }
@@ -269,7 +306,9 @@ impl LoadDraft {
     pub fn size(&self) -> Option<&Placed<u64>> {
         match self {
             LoadDraft::Pktgen { size, .. }
+            | LoadDraft::Trafgen { size, .. }
             | LoadDraft::Paced { size, .. }
+            | LoadDraft::XdpRedirect { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
             LoadDraft::UdpFlood(u) => u.size.as_ref(),
             LoadDraft::Train { .. }
@@ -360,7 +399,7 @@ fn hosts(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Vec<HostDraft> {
     }
     let mut layouts = LayoutSet::default();
     if let Some(value) = obj.get("layouts") {
-        host::layouts(loading, &value, &mut layouts);
+        layout::read(loading, &value, &mut layouts);
     }
     let machine = obj.given("machine");
     let kernel = obj.get("kernel");

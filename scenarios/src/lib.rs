@@ -38,7 +38,9 @@
 
 pub mod error;
 pub mod expect;
+pub mod layouts;
 pub mod library;
+pub mod pahole;
 pub mod parse;
 pub mod rules;
 pub mod schema;

@@ -7,7 +7,15 @@ macro_rules! library {
 }
 
 library! {
+    "bql-direct-burst",
+    "doorbell-batch",
+    "doorbell-direct",
+    "doorbell-stall",
     "false-sharing",
+    "layout-bulkq",
+    "layout-hot-write",
+    "lltx-direct",
+    "lltx-siblings",
     "lockless-forward",
     "lockless-qdisc",
     "lockless-stuck",
@@ -20,6 +28,8 @@ library! {
     "two-senders-paced",
     "vlan-offload",
     "vlan-on-vlan",
+    "xdp-no-flush",
+    "xdp-redirect",
 }
 
 /// Names of the library scenarios, in alphabetical order.

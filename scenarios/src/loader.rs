@@ -4,6 +4,7 @@ use crate::check;
 use crate::error::{At, Issue, Rejected, Sources};
 use crate::file::{self, Draft};
 use crate::machine::{self, ProfileFile};
+use crate::pahole::{self, Struct};
 use crate::registry::Registry;
 use crate::rules;
 use crate::scenario::{self, Point, Scenario};
@@ -112,18 +113,38 @@ impl<'r> Loader<'r> {
     }
 
     fn load(&self, name: &str, text: &str, dir: &Path) -> Result<Scenario, Rejected> {
-        let mut loading = Loading {
-            registry: self.registry,
-            walk: Walk::default(),
-            sources: Sources::default(),
-            profiles: BTreeMap::new(),
-            dir: dir.to_owned(),
-            senders: 0,
-        };
+        let mut loading = self.loading(dir);
         loading.sources.add(name, text);
         match self.scenario(&mut loading, text) {
             Some(scenario) if loading.walk.issues.is_empty() => Ok(scenario),
             _ => Err(loading.sources.reject(loading.walk.issues)),
+        }
+    }
+
+    /// Reads a file that pahole wrote.
+    ///
+    /// # Errors
+    /// With the first line that is wrong, or because the file cannot be read.
+    pub fn load_layout(&self, path: &Path) -> Result<Vec<Struct>, Rejected> {
+        let mut loading = self.loading(Path::new(""));
+        let name = path.display().to_string();
+        loading.sources.add(&name, "");
+        let at = At::default();
+        match loading.pahole(&Placed { value: name, at }) {
+            Some((_, structs)) => Ok(structs.to_vec()),
+            None => Err(loading.sources.reject(loading.walk.issues)),
+        }
+    }
+
+    fn loading(&self, dir: &Path) -> Loading<'r> {
+        Loading {
+            registry: self.registry,
+            walk: Walk::default(),
+            sources: Sources::default(),
+            profiles: BTreeMap::new(),
+            paholes: BTreeMap::new(),
+            dir: dir.to_owned(),
+            senders: 0,
         }
     }
 
@@ -207,6 +228,8 @@ pub(crate) struct Loading<'r> {
     sources: Sources,
     /// Profiles read so far; `None` for one that is wrong and reported.
     profiles: BTreeMap<String, Option<Rc<ProfileFile>>>,
+    /// Layout files read so far, likewise, each with the number of its text.
+    paholes: BTreeMap<String, Option<(u16, Rc<Vec<Struct>>)>>,
     dir: PathBuf,
     /// Senders of the tree that is being read.
     pub senders: usize,
@@ -246,6 +269,49 @@ impl Loading<'_> {
             Ok(text) => self.parse_profile(&path.display().to_string(), &text),
             Err((code, message)) => {
                 self.walk.report(code, at(), message, None);
+                None
+            }
+        }
+    }
+
+    /// The structs of the layout file at the path `reference`, and the number of its text.
+    pub fn pahole(&mut self, reference: &Placed<String>) -> Option<(u16, Rc<Vec<Struct>>)> {
+        if let Some(known) = self.paholes.get(&reference.value) {
+            return known.clone();
+        }
+        let read = self.read_pahole(reference);
+        self.paholes.insert(reference.value.clone(), read.clone());
+        read
+    }
+
+    fn read_pahole(&mut self, reference: &Placed<String>) -> Option<(u16, Rc<Vec<Struct>>)> {
+        let path = self.dir.join(&reference.value);
+        let text = match read_text(&path) {
+            Ok(text) => text,
+            Err((code, message)) => {
+                let help = "a path is relative to the scenario; `pahole -C NAME vmlinux > FILE` \
+                            writes such a file";
+                self.walk
+                    .report(code, reference.at.clone(), message, Some(help.into()));
+                return None;
+            }
+        };
+        let source = self.sources.add(&path.display().to_string(), &text)?;
+        match pahole::parse(&text) {
+            Ok(structs) => Some((source, Rc::new(structs))),
+            Err(e) => {
+                let span = Span {
+                    source,
+                    start: e.place.0 as u32,
+                    end: e.place.1 as u32,
+                };
+                let code = if e.limit {
+                    rules::LAYOUT_SIZE
+                } else {
+                    rules::PAHOLE
+                };
+                let path = reference.at.path.clone();
+                self.walk.report(code, At { span, path }, e.message, e.help);
                 None
             }
         }

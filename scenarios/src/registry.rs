@@ -7,11 +7,23 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The built-in machine profiles, by name.
-const MACHINES: [(&str, &str); 5] = [
+const MACHINES: &[(&str, &str)] = &[
+    (
+        "broadwell-e5-1650v4",
+        include_str!("../machines/broadwell-e5-1650v4.ron"),
+    ),
     ("k8-2cpu", include_str!("../machines/k8-2cpu.ron")),
     ("k8-4cpu", include_str!("../machines/k8-4cpu.ron")),
     ("kunpeng-920", include_str!("../machines/kunpeng-920.ron")),
     ("oracle", include_str!("../machines/oracle.ron")),
+    (
+        "sandybridge-2c4t",
+        include_str!("../machines/sandybridge-2c4t.ron"),
+    ),
+    (
+        "sandybridge-ep",
+        include_str!("../machines/sandybridge-ep.ron"),
+    ),
     ("x86-skylake", include_str!("../machines/x86-skylake.ron")),
 ];
 

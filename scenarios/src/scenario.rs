@@ -5,8 +5,8 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
 use crate::walk::Placed;
 use sim_core::config::{
-    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, UdpFlood, UdpSink,
-    Veth, Vlan, Workload,
+    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Trafgen, UdpFlood,
+    UdpSink, Veth, Vlan, Workload,
 };
 use sim_core::frame::Tag;
 use std::sync::Arc;
@@ -155,11 +155,20 @@ fn host(all: &[HostDraft], host: &HostDraft) -> Option<Host> {
             set3_retry: host.kernel.set3_retry?,
             dev_weight: host.kernel.dev_weight?,
             tas_bit_early_return: host.kernel.tas_bit_early_return.as_ref()?.value,
+            version: host.kernel.version?,
+            direct: host.kernel.direct?,
+            tx_kick: host.kernel.tx_kick?,
+            watchdog: host.kernel.watchdog?,
+            ticks: host.kernel.ticks?,
             hz: host.kernel.hz?,
             bql_mb: host.kernel.bql_mb?,
             stop_recheck: host.kernel.stop_recheck?,
             vlan_features: host.kernel.vlan_features?,
             validate_in_lock: host.kernel.validate_in_lock?,
+            redirect: host.kernel.redirect?,
+            xdp_bulk: host.kernel.xdp_bulk?,
+            xdp_flush: host.kernel.xdp_flush?,
+            retpoline: host.kernel.retpoline?,
             clock: host.kernel.clock?,
             max_backlog: host.kernel.max_backlog?,
             veth_mb: host.kernel.veth_mb?,
@@ -358,6 +367,19 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
             size,
             priority: (*priority)?,
         }),
+        LoadDraft::Trafgen {
+            dev,
+            frames,
+            qdisc_path,
+            ..
+        } => Workload::Trafgen(Trafgen {
+            dev: index(dev)?,
+            cpus,
+            packets,
+            size,
+            frames: frames.as_ref()?.value,
+            qdisc_path: (*qdisc_path)?,
+        }),
         LoadDraft::Paced { dev, every, .. } => Workload::Paced {
             dev: index(dev)?,
             cpus,
@@ -382,6 +404,19 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
         | LoadDraft::UdpSink(_) => {
             unreachable!("returned above, or a stream")
         }
+        LoadDraft::XdpRedirect {
+            from, to, map, pps, ..
+        } => Workload::XdpRedirect {
+            from: index(from)?,
+            to: match to.as_ref()? {
+                Some(_) => Some(index(to.as_ref()?)?),
+                None => None,
+            },
+            map: (*map)?,
+            size,
+            pps: (*pps)?,
+            packets,
+        },
         LoadDraft::Forward { from, to, pps, .. } => Workload::Forward {
             from: index(from)?,
             to: index(to)?,

@@ -61,7 +61,7 @@ structs! {
         name: "text" Required, "Name of the scenario; its file is usually called the same.";
         machine: "profile name, path or Machine" Computed("none; needed by each host that has no own"), "Machine of every host that does not say otherwise.";
         kernel: "Kernel" Ron("()"), "Kernel of every host; a host overrides single fields.";
-        layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise.";
+        layouts: "map of struct name to Layout" Ron("()"), "Struct layouts of every host that does not say otherwise: a name, `Pahole(\"FILE\")`, Changed, or a map of field to (offset, size).";
         hosts: "list of Host" Required, "The hosts. They share nothing but links.";
         links: "list of Link" Ron("[]"), "Cables between NICs.";
         parameters: "map of name to list of paths" Ron("{}"), "Short names for `--set` and sweeps: each sets the fields at all its paths.";
@@ -77,16 +77,24 @@ structs! {
         memory: "tso, weak, sc" Computed("the profile's"), "Memory model; sc is for exploration.";
     }
     KERNEL "Kernel" "Kernel version and patches." {
-        base: "version such as \"v5.11\"" Ron("\"v5.11\""), "Picks the defaults of the other fields, nothing else.";
+        base: "version such as \"v5.11\"" Ron("\"v5.11\""), "Picks the defaults of the other fields, and what has no field: ticket locks before v4.2, references to compound pages before v4.5, and instruction counts where a version's are known.";
         lockless: "variant" Computed("what `base` shipped"), "How a lockless qdisc decides who drains it.";
         set3_retry: "\"3a\", \"3b\"" Ron("\"3a\""), "`lockless: set3` only: the reading of its unpublished retry patch. 3a reads the bit first; 3b does not try again and reopens a race.";
         dev_weight: "1 to 65535" Ron("64"), "Packets one run of a qdisc may send (`/proc/sys/net/core/dev_weight`).";
         tas_bit_early_return: "on, off" Computed("on for arm64 up to v5.19, but off with `lockless: v5`"), "arm64: test_and_set_bit on a bit that is set already is a plain load.";
+        direct: "v3_14, lltx_patch, lltx_dropcount, lltx_drv_stopped, v6_9" Computed("what `base` shipped"), "How `packet_direct_xmit` (packet sockets past the qdisc) handles the transmit lock: always takes it; leaves LLTX devices alone (the thread's patch); counts drops; ignores BQL's stop bit; v6.9.";
+        ticks: "on, off" Ron("off"), "CPUs that run something take a timer interrupt `hz` times a second.";
         hz: "100, 250, 300, 1000" Ron("250"), "Timer ticks a second (`CONFIG_HZ`).";
         bql_mb: "on, off" Ron("on"), "The barriers of BQL between the stop bit and the second look.";
         stop_recheck: "on, off" Ron("on"), "The second look of drivers after they stopped a queue, with its barriers.";
+        tx_kick: "always, flush_op, flush_op_no_mmiowb, xmit_more, xmit_more_busy_bug, xmit_more_naive" Computed("what `base` shipped: always before v3.18, then xmit_more"), "When ixgbe's doorbell is rung: for each packet; by the core through `ndo_xmit_flush` (the same with and without mmiowb, which is nothing on x86); for the last packet of a batch or when the queue is stopped. The last two are bugs: BUSY for a full ring without a doorbell for what is in it; no test of the stopped queue.";
+        watchdog: "time or None" Ron("None"), "`watchdog_timeo` of NICs, 5s by default in the kernel. None: no watchdog, so that a run whose queue is stopped for good comes to rest.";
         vlan_features: "v3_7, thread_patch, modern" Computed("v3_7 before v3.16, else modern"), "What VLAN devices promise for tagged frames: nothing; their own features (the thread's patch); what the device below promises. The last goes with the feature rules of v6.9, the others with those of v3.7.";
         validate_in_lock: "on, off" Computed("on before v3.18, but off with `vlan_features: modern`"), "Segmentation, checksums and tags are done in software under the transmit lock.";
+        redirect: "v5_4, v5_5, v5_6, v5_13" Computed("what `base` shipped"), "Where redirected XDP frames wait: in a bulk queue of their map slot, and without a map not at all; from v5_6 in a bulk queue of the device, with and without a map.";
+        xdp_bulk: "1 to 1024" Ron("16"), "Frames in a bulk queue (`DEV_MAP_BULK_SIZE`).";
+        xdp_flush: "on, off" Ron("on"), "Off: drivers forget `xdp_do_flush` at the end of a poll.";
+        retpoline: "on, off" Ron("off"), "Indirect calls go through retpolines.";
         clock: "ClockSource or None" Ron("None"), "A clock with a visible grain, for comparing with recordings made on one.";
         max_backlog: "1 to 1000000" Ron("1000"), "Packets a CPU's backlog may hold (`/proc/sys/net/core/netdev_max_backlog`).";
         veth_mb: "on, off" Ron("on"), "The barriers of veth between its ring and `rx_notify_masked`; off loses wake-ups.";
@@ -103,7 +111,7 @@ structs! {
         kernel: "Kernel" Computed("the scenario's"), "Overrides single fields.";
         layouts: "map of struct name to Layout" Computed("the scenario's"), "Overrides single structs.";
         devices: "list of Device" Ron("[]"), "Network devices.";
-        workloads: "list of Pktgen, Paced, Train, Forward, UdpFlood, UdpSink, Netperf, Netserver" Ron("[]"), "Loads.";
+        workloads: "list of Pktgen, Trafgen, Paced, Train, XdpRedirect, Forward, UdpFlood, UdpSink, Netperf, Netserver" Ron("[]"), "Loads.";
     }
     LINK "Link" "A cable between two NICs, full duplex." {
         a: "\"host:device\"" Required, "One end.";
@@ -112,7 +120,7 @@ structs! {
     }
     DEVICE "Device" "A network device." {
         name: "text of 1 to 15 characters" Required, "Interface name.";
-        kind: "Dummy, Nic, Myri10ge, Vlan, Loopback, Veth" Ron("Dummy"), "Device and driver.";
+        kind: "Dummy, Nic, Myri10ge, Mlx5, Ixgbe, Vlan, Loopback, Veth" Ron("Dummy"), "Device and driver.";
         txqs: "1 to 256" Ron("1"), "Transmit queues.";
         qdisc: "PfifoFast, Pfifo, Bfifo, Prio, Codel, FqCodel, Tbf, Mq, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
         rps_cpus: "list of CPUs" Ron("[]"), "CPUs over which flows that it receives are spread (`queues/rx-0/rps_cpus`); empty is off.";
@@ -152,6 +160,32 @@ structs! {
         max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
         tx_memory: "size" Ron("\"128KiB\""), "Memory of the NIC that is filled ahead of the wire: a frame is completed once it lies there. Prior: the NIC has 2 MiB for firmware, rings and both directions; 0 completes a frame when it has left.";
     }
+    MLX5 "Mlx5" "Mellanox ConnectX (`mlx5e`): channels, XDP, multi-packet descriptors, one completion entry a doorbell, BQL." {
+        tx_ring: "64 to 32768" Ron("1024"), "Descriptors in each send queue.";
+        rx_ring: "1 to 32768" Ron("1024"), "Descriptors in each receive queue.";
+        rate: "rate" Ron("\"100Gbit\""), "Link rate.";
+        irq_cpus: "list of CPUs" Ron("[0]"), "CPU of each channel's interrupt; as many channels.";
+        moderation: "Throttle, Delay" Ron("Delay(usecs: \"16us\", frames: 32)"), "Interrupt moderation (the driver's defaults).";
+        bql: "Bql or None" Ron("()"), "Byte queue limits.";
+        napi_weight: "1 to 65535" Ron("64"), "Most packets one poll takes.";
+        wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
+        offloads: "list of sg, ip_csum, hw_csum, tso, vlan_tx" Ron("[]"), "`features`; segmentation and checksums by this driver are not modelled.";
+        vlan_offloads: "list of the same" Computed("`offloads` without vlan_tx"), "`vlan_features`.";
+        max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
+    }
+    IXGBE "Ixgbe" "Intel 82599 (`ixgbe`): one ring each way and one transmit queue for each vector, TSO, checksums, tag insertion, BQL, adaptive moderation. The queue is stopped below 21 free descriptors and woken at 42." {
+        tx_ring: "64 to 4096" Ron("512"), "Descriptors in each transmit ring.";
+        rx_ring: "64 to 4096" Ron("512"), "Descriptors in each receive ring.";
+        rate: "rate" Ron("\"10Gbit\""), "Link rate.";
+        irq_cpus: "list of CPUs, count, or range" Ron("[0]"), "CPU of each interrupt vector; the device has as many `txqs`. Senders use the queue of their CPU's number.";
+        moderation: "Adaptive, Throttle" Ron("Adaptive"), "Interrupt moderation: by traffic, or fixed `rx-usecs`.";
+        bql: "Bql or None" Ron("()"), "Byte queue limits.";
+        napi_weight: "1 to 65535" Ron("64"), "Most frames one poll takes.";
+        wire_overhead: "size" Ron("\"24B\""), "What each frame costs on the wire beside its own bytes: preamble 8, FCS 4, gap 12.";
+        offloads: "list of sg, ip_csum, hw_csum, tso, vlan_tx" Ron("[sg, ip_csum, tso, vlan_tx]"), "`features`.";
+        vlan_offloads: "list of the same" Computed("`offloads` without vlan_tx"), "`vlan_features`.";
+        max_tags_offload: "0 to 4" Ron("1"), "Tags that the hardware parses when it segments.";
+    }
     VLAN "Vlan" "A VLAN on another device, which may be a VLAN itself (`net/8021q`). It takes no lock; give it `qdisc: Noqueue`." {
         on: "device name" Required, "The device below.";
         id: "1 to 4094" Required, "VLAN id.";
@@ -159,6 +193,7 @@ structs! {
         reorder_hdr: "on, off" Ron("on"), "Off: the tag is put into the data when the header is built, unless the device below inserts tags.";
         mtu: "size or None" Ron("None"), "MTU without the tag; None is that of the device below.";
     }
+    ADAPTIVE "Adaptive" "The driver adapts the time between interrupts to the traffic, 10 us to 125 us (`ethtool -C rx-usecs 1`)." {}
     THROTTLE "Throttle" "At least so long between two interrupts (Intel's ITR)." {
         gap: "time" Required, "Time between interrupts; 0 is an interrupt an event.";
     }
@@ -222,6 +257,14 @@ structs! {
         size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
         priority: "0 to 15" Ron("0"), "`skb_priority`, which picks the band of pfifo_fast.";
     }
+    TRAFGEN "Trafgen" "netsniff-ng's trafgen: a process a CPU that sends through a packet socket, by default past the qdisc." {
+        dev: "device name" Required, "Device to send from.";
+        cpus: "list of CPUs, count, or range" Required, "One process on each, pinned; `4` is the CPUs 0 to 3.";
+        packets: "count or None" Ron("None"), "`-n`: packets of all processes together; None is endless.";
+        size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
+        frames: "0 to 4096" Ron("256"), "Frames of each process's TX_RING, 2 KB each; 0 is a socket without a ring.";
+        qdisc_path: "on, off" Ron("off"), "`-q`: through the qdisc.";
+    }
     PACED "Paced" "A sender that sends one packet at a time at a fixed interval." {
         dev: "device name" Required, "Device to send from.";
         cpus: "list of CPUs, count, or range" Required, "One sender on each; `4` is the CPUs 0 to 3.";
@@ -240,6 +283,14 @@ structs! {
         size: "size" Ron("\"60B\""), "Packet length without the frame check sequence.";
         priority: "0 to 15" Ron("0"), "`skb->priority`, which picks the band.";
         flow: "count" Ron("0"), "Packets of one flow and priority keep their order; a flow has one hash.";
+    }
+    XDP_REDIRECT "XdpRedirect" "Frames arrive at an Mlx5 whose XDP program redirects them (samples/bpf/xdp_redirect)." {
+        from: "device name" Required, "Mlx5 at which frames arrive; its first channel takes them.";
+        to: "device name or None" Required, "Device they are redirected to; None is an index that no device has.";
+        helper: "redirect, redirect_map" Ron("redirect"), "`bpf_redirect` or `bpf_redirect_map`.";
+        size: "size" Ron("\"60B\""), "Frame length without the frame check sequence.";
+        pps: "packet rate or None" Ron("None"), "Frames offered a second; None is as many as the ring takes.";
+        packets: "count or None" Ron("None"), "Frames; None is endless.";
     }
     FORWARD "Forward" "Frames arrive at a Nic and are forwarded (IPv4) out of another device." {
         from: "device name" Required, "Nic at which frames arrive.";
@@ -264,6 +315,10 @@ structs! {
         cpu: "CPU" Required, "CPU of the reader.";
         port: "1 to 65535" Ron("9"), "Its port.";
         rcvbuf: "size" Ron("\"212992B\""), "Receive buffer, in truesize (`net.core.rmem_default`).";
+    }
+    CHANGED "Changed" "A layout with fields moved or added." {
+        from: "name, Pahole(\"FILE\") or map of field to (offset, size)" Required, "What is changed.";
+        fields: "map of field to (offset, size)" Required, "Fields that lie elsewhere than in `from`, or are new.";
     }
     NETPERF "Netperf" "The sending side of netperf's TCP_STREAM test." {
         dev: "device name" Required, "Device that the route leads to.";

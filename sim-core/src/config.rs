@@ -2,6 +2,7 @@
 //! file; tests and examples make it by hand.
 
 use crate::frame::Tag;
+use crate::kernel::drivers::ixgbe::TxKick;
 use crate::kernel::features::{Features, VlanFeatures};
 use crate::kernel::variant::Lockless;
 use crate::machine::cost::Profile;
@@ -76,12 +77,22 @@ pub struct Kernel {
     pub dev_weight: u32,
     /// arm64 up to v5.19: `test_and_set_bit` on a bit that is set already is a plain load.
     pub tas_bit_early_return: bool,
+    /// Major and minor version, where the kernel itself differs: locks, pages, instruction counts.
+    pub version: (u32, u32),
+    /// How `packet_direct_xmit` handles the transmit lock.
+    pub direct: crate::kernel::packet::Direct,
+    /// CPUs that run something take timer interrupts.
+    pub ticks: bool,
     /// HZ: timer ticks a second.
     pub hz: u32,
     /// The barriers between the stop bit and the second look in BQL.
     pub bql_mb: bool,
     /// The second look of drivers after they stopped a queue, with its barriers.
     pub stop_recheck: bool,
+    /// When drivers that can choose (ixgbe) ring the doorbell.
+    pub tx_kick: TxKick,
+    /// `watchdog_timeo` of NICs in picoseconds; `None`: no watchdog.
+    pub watchdog: Option<u64>,
     /// What VLAN devices promise for tagged frames, and with it whose feature rules hold.
     pub vlan_features: VlanFeatures,
     /// Up to 3.17: segmentation, checksums and tags are done in software under the transmit lock.
@@ -92,6 +103,14 @@ pub struct Kernel {
     pub max_backlog: u32,
     /// The pair of barriers between veth's ring and `rx_notify_masked`.
     pub veth_mb: bool,
+    /// Where redirected frames wait, by version.
+    pub redirect: Redirect,
+    /// `DEV_MAP_BULK_SIZE`: frames in a bulk queue.
+    pub xdp_bulk: u32,
+    /// Off: drivers forget `xdp_do_flush` at the end of a poll.
+    pub xdp_flush: bool,
+    /// Indirect calls go through retpolines.
+    pub retpoline: bool,
     /// Instruction counts by cost key that replace the built-in ones.
     pub costs: Vec<(crate::kernel::cost::Cost, u32)>,
 }
@@ -104,15 +123,57 @@ impl Default for Kernel {
             set3_retry: Set3Retry::ReadFirst,
             dev_weight: 64,
             tas_bit_early_return: false,
+            version: (5, 11),
+            direct: crate::kernel::packet::Direct::V6_9,
+            ticks: false,
             hz: 250,
             bql_mb: true,
             stop_recheck: true,
+            tx_kick: TxKick::XmitMore,
+            watchdog: None,
             vlan_features: VlanFeatures::Modern,
             validate_in_lock: false,
             clock: None,
             max_backlog: 1000,
             veth_mb: true,
+            redirect: Redirect::V5_6,
+            xdp_bulk: 16,
+            xdp_flush: true,
+            retpoline: false,
             costs: Vec::new(),
+        }
+    }
+}
+
+/// `xdp_do_redirect` by kernel version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirect {
+    /// 5.4: a bulk queue a map slot, a frame at a time without a map.
+    V5_4,
+    /// 5.5: the same with one flush list a CPU.
+    V5_5,
+    /// 5.6: a bulk queue a device, with and without a map.
+    V5_6,
+    /// 5.13: the core frees what the driver did not take.
+    V5_13,
+}
+
+impl Redirect {
+    /// All of them, oldest first.
+    pub const ALL: [Redirect; 4] = [
+        Redirect::V5_4,
+        Redirect::V5_5,
+        Redirect::V5_6,
+        Redirect::V5_13,
+    ];
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Redirect::V5_4 => "v5_4",
+            Redirect::V5_5 => "v5_5",
+            Redirect::V5_6 => "v5_6",
+            Redirect::V5_13 => "v5_13",
         }
     }
 }
@@ -232,6 +293,10 @@ pub enum NicDriver {
     Plain,
     /// `myri10ge`: TSO, checksums and LRO, descriptors written into the NIC.
     Myri10ge,
+    /// `mlx5e`: XDP, one completion entry a doorbell.
+    Mlx5,
+    /// `ixgbe`: a ring each way for each vector, BQL, adaptive moderation.
+    Ixgbe,
 }
 
 /// Interrupt moderation of a NIC.
@@ -246,6 +311,8 @@ pub enum Moderation {
     },
     /// At least this long (in picoseconds) between two interrupts.
     Throttle(u64),
+    /// The driver adapts the time between interrupts to the traffic (ixgbe's `rx-usecs 1`).
+    Adaptive,
 }
 
 /// A queueing discipline.
@@ -327,6 +394,8 @@ pub struct Tbf {
 pub enum Workload {
     /// The kernel's packet generator, one thread on each of `cpus`.
     Pktgen(Pktgen),
+    /// netsniff-ng's trafgen, one process on each of `cpus`.
+    Trafgen(Trafgen),
     /// A sender that sends one packet every `every` on each of `cpus`.
     Paced {
         /// Index of the device.
@@ -348,6 +417,21 @@ pub enum Workload {
         cpu: u16,
         /// The packets.
         packets: Vec<TrainPacket>,
+    },
+    /// Frames arrive at a NIC whose XDP program redirects them.
+    XdpRedirect {
+        /// Index of the ingress NIC.
+        from: usize,
+        /// Device they are redirected to; `None` names one that does not exist.
+        to: Option<usize>,
+        /// `bpf_redirect_map` instead of `bpf_redirect`.
+        map: bool,
+        /// Packet length in bytes, without FCS.
+        size: u32,
+        /// Frames a second offered, or `None` for as many as the ring takes.
+        pps: Option<u64>,
+        /// Frames, or endless.
+        packets: Option<u64>,
     },
     /// Frames arrive at a NIC and are forwarded (IPv4) out of another device.
     Forward {
@@ -480,6 +564,32 @@ pub struct Pktgen {
     pub size: u32,
     /// `skb_priority`.
     pub priority: u32,
+}
+
+/// Settings of trafgen.
+#[derive(Clone, Debug)]
+pub struct Trafgen {
+    /// Index of the device.
+    pub dev: usize,
+    /// One process a CPU, pinned to it.
+    pub cpus: Vec<u16>,
+    /// `-n`: packets of all processes together, or endless.
+    pub packets: Option<u64>,
+    /// Packet length in bytes, without FCS.
+    pub size: u32,
+    /// Frames of each process's TX_RING; 0 is a socket without a ring.
+    pub frames: u32,
+    /// `-q`: through the qdisc, instead of past it.
+    pub qdisc_path: bool,
+}
+
+impl Trafgen {
+    /// What process `n` has to send.
+    pub fn share(&self, n: usize) -> Option<u64> {
+        let processes = self.cpus.len() as u64;
+        let extra = |all: u64| u64::from((n as u64) < all % processes);
+        self.packets.map(|all| all / processes + extra(all))
+    }
 }
 
 /// pktgen's `xmit_mode`.

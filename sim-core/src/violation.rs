@@ -19,11 +19,15 @@ pub enum Law {
     LockHeld,
     /// A device was handed an offload that it cannot do for this frame.
     BadOffload,
+    /// A redirected frame waits in a bulk queue and no poll is due to flush it.
+    BulkNotFlushed,
+    /// The device was not told of a descriptor, and nobody is due to tell it.
+    DoorbellMissing,
 }
 
 impl Law {
     /// Every law, in the order of its definition.
-    pub const ALL: [Law; 7] = [
+    pub const ALL: [Law; 9] = [
         Law::PacketStuck,
         Law::PacketLost,
         Law::Reordered,
@@ -31,6 +35,8 @@ impl Law {
         Law::CounterMismatch,
         Law::LockHeld,
         Law::BadOffload,
+        Law::BulkNotFlushed,
+        Law::DoorbellMissing,
     ];
 
     /// The name used in scenarios (`expect: (violations: Require([PacketStuck]))`).
@@ -43,6 +49,8 @@ impl Law {
             Law::CounterMismatch => "CounterMismatch",
             Law::LockHeld => "LockHeld",
             Law::BadOffload => "BadOffload",
+            Law::BulkNotFlushed => "BulkNotFlushed",
+            Law::DoorbellMissing => "DoorbellMissing",
         }
     }
 }

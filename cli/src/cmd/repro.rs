@@ -26,15 +26,15 @@ use std::io::Write;
 /// Every experiment whose scenarios are in the library. One that is described but not here yet waits in
 /// `WAITING` for its scenarios.
 pub const EXPERIMENTS: &[&Experiment] = &[
-    &lockless::EXPERIMENT, //
+    &lltx::EXPERIMENT,
+    &xdp_redirect::EXPERIMENT,
+    &vlan::EXPERIMENT,
+    &lockless::EXPERIMENT,
 ];
 
 /// Experiments whose scenarios are not in the library yet.
 const WAITING: &[&Experiment] = &[
-    &lltx::EXPERIMENT,
-    &xdp_redirect::EXPERIMENT,
-    &vlan::EXPERIMENT,
-    &doorbell::EXPERIMENT,
+    &doorbell::EXPERIMENT, //
 ];
 
 /// Runs the command.

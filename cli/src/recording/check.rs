@@ -82,6 +82,8 @@ fn one(recording: &Recording, i: usize, r: &Record) -> Result<(), String> {
         | Kind::NetRx
         | Kind::SoftirqRaise
         | Kind::NicIrq
+        | Kind::XdpXmit
+        | Kind::XdpRedirectErr
         | Kind::NapiPoll => Ok(()),
     }
 }

@@ -170,6 +170,31 @@ struct Line<'a> {
     transfers: Int,
     hitm: Int,
     hitm_by_field: Vec<Field<'a>>,
+    accesses: Vec<Access<'a>>,
+    pairs: Vec<Pair<'a>>,
+}
+
+/// A row of `perf c2c`'s second table.
+#[derive(Serialize)]
+struct Access<'a> {
+    field: &'a str,
+    offset: Option<u16>,
+    function: &'a str,
+    cpus: &'a [u16],
+    loads: Int,
+    stores: Int,
+    store_misses: Int,
+    hitm_local: Int,
+    hitm_remote: Int,
+}
+
+#[derive(Serialize)]
+struct Pair<'a> {
+    wrote: &'a str,
+    wrote_in: &'a str,
+    wanted: &'a str,
+    wanted_in: &'a str,
+    hitm: Int,
 }
 
 #[derive(Serialize)]
@@ -376,6 +401,32 @@ fn line(l: &sim_core::metrics::Line) -> Line<'_> {
         transfers: Int(l.transfers),
         hitm: Int(l.hitm),
         hitm_by_field: fields,
+        accesses: l.accesses.iter().map(access).collect(),
+        pairs: l.pairs.iter().map(pair).collect(),
+    }
+}
+
+fn access(a: &sim_core::metrics::Access) -> Access<'_> {
+    Access {
+        field: &a.field,
+        offset: a.offset,
+        function: &a.function,
+        cpus: &a.cpus,
+        loads: Int(a.loads),
+        stores: Int(a.stores),
+        store_misses: Int(a.store_misses),
+        hitm_local: Int(a.hitm_local),
+        hitm_remote: Int(a.hitm_remote),
+    }
+}
+
+fn pair(p: &sim_core::metrics::Pair) -> Pair<'_> {
+    Pair {
+        wrote: &p.wrote,
+        wrote_in: &p.wrote_in,
+        wanted: &p.wanted,
+        wanted_in: &p.wanted_in,
+        hitm: Int(p.hitm),
     }
 }
 

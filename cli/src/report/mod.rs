@@ -1,6 +1,7 @@
 //! Results as text and JSON. Nothing here knows files, terminals or time: an outcome goes in, the
 //! same bytes come out.
 
+pub mod c2c;
 pub mod counters;
 pub mod json;
 pub mod netperf;

@@ -1,7 +1,7 @@
 //! The report of one run: scenario, digest, flows, queues, CPUs, locks, findings.
 
 use super::perf::{self, Events};
-use super::{counters, netperf, receive, violation};
+use super::{c2c, counters, netperf, receive, violation};
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Table};
 use hdrhistogram::Histogram;
@@ -44,6 +44,7 @@ pub fn report(run: &One<'_>, again: &Again, look: &Look) -> String {
     text += &section(&counters::locks(metrics, run.verbose));
     text += &section(&perf::block(&run.config.name, &[Events::of(metrics)]));
     text += &section(&counters::lines(metrics, run.verbose));
+    text += &section(&c2c::report(metrics, run.verbose));
     text.push('\n');
     text += &findings(run, again, look);
     text
@@ -115,7 +116,9 @@ fn device(device: &Device) -> String {
         DeviceKind::Loopback => "loopback",
         DeviceKind::Veth(_) => "veth",
         DeviceKind::Nic(ref nic) => match nic.driver {
+            NicDriver::Mlx5 => "mlx5_core",
             NicDriver::Myri10ge => "myri10ge",
+            NicDriver::Ixgbe => "ixgbe",
             NicDriver::Plain => "nic",
         },
     };

@@ -1,7 +1,7 @@
 //! Counters in the layout of `perf stat`.
 //!
-//! All code that is simulated runs in kernel mode, hence the `:k` of perf's event modifiers. What a
-//! workload does in user mode belongs into [`Events::of`], which is where it would be taken off.
+//! Kernel mode only, hence the `:k` of perf's event modifiers: what a workload does in user mode is
+//! counted apart.
 
 use crate::text::{self, Sample};
 use sim_core::metrics::{Cpu, Metrics};
@@ -48,8 +48,7 @@ impl Events {
             packets,
             busy: sum(|c| c.task + c.softirq + c.hardirq),
             instructions: sum(|c| c.instructions),
-            // No profile states its clock yet.
-            cycles: None,
+            cycles: Some(sum(|c| c.cycles)).filter(|&cycles| cycles > 0),
             cache_references: sum(|c| c.llc_references),
             cache_misses: sum(|c| c.llc_misses),
             hitm: sum(|c| c.hitm),

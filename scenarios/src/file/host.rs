@@ -8,12 +8,11 @@ use crate::loader::Loading;
 use crate::machine::{self, MEMORY, override_param, param_names};
 use crate::rules;
 use crate::schema;
-use crate::tree::{FieldNode, Kind, Name, Node, Span};
+use crate::tree::{FieldNode, Kind, Name, Node};
 use crate::units::Quantity;
 use crate::walk::Value;
-use sim_core::kernel::layouts;
 use sim_core::machine::cost::MemoryModel;
-use sim_core::machine::layout::{Field, Layout, LayoutSet};
+use sim_core::machine::layout::LayoutSet;
 use std::borrow::Cow;
 
 /// What the scenario says for all its hosts.
@@ -53,7 +52,7 @@ pub(super) fn read(
     };
     let mut all_layouts = defaults.layouts.clone();
     if let Some(own) = obj.given("layouts") {
-        layouts(loading, &own, &mut all_layouts);
+        super::layout::read(loading, &own, &mut all_layouts);
     }
     let devices = parts(loading, obj.get("devices"), "devices", device);
     let workloads = parts(loading, obj.get("workloads"), "workloads", load::read);
@@ -178,124 +177,6 @@ pub(super) fn machine(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Ma
     })
 }
 
-/// Adds `{"Qdisc": {"state": (88, 8)}, "netdev_queue": "5.11"}` to `set`.
-pub(super) fn layouts(loading: &mut Loading<'_>, value: &Value<'_>, set: &mut LayoutSet) {
-    for (name, fields) in loading.walk.entries(value) {
-        if !layouts::STRUCTS.contains(&name.value.as_str()) {
-            let message = format!(
-                "no struct `{}` is placed",
-                crate::tree::shorten(&name.value)
-            );
-            let help = format!("known: {}", layouts::STRUCTS.join(", "));
-            loading
-                .walk
-                .report(rules::LAYOUT_FIELDS, name.at, message, Some(help));
-            continue;
-        }
-        let Kind::Str(version) = &fields.node.kind else {
-            let layout = layout(loading, &name.value, &fields);
-            complete(loading, &layout, &fields);
-            set.by_name.insert(name.value, layout);
-            continue;
-        };
-        // A missing entry means the kernel's own layout, as of 5.11.
-        set.by_name.remove(&name.value);
-        match layouts::builtin(&name.value, version) {
-            Some(_) if version == "5.11" => {}
-            Some(layout) => {
-                set.by_name.insert(name.value, layout);
-            }
-            None => {
-                let message = format!("unknown layout \"{}\"", crate::tree::shorten(version));
-                let known = layouts::VERSIONS.join("\", \"");
-                let help = format!(
-                    "known: \"{known}\", or give the fields: {{\"field\": (offset, size)}}"
-                );
-                loading
-                    .walk
-                    .report(rules::LAYOUT_NAME, fields.at(), message, Some(help));
-            }
-        }
-    }
-}
-
-/// Every field that kernel code touches has a place.
-fn complete(loading: &mut Loading<'_>, layout: &Layout, value: &Value<'_>) {
-    let missing: Vec<&str> = layouts::required(&layout.name)
-        .iter()
-        .copied()
-        .filter(|f| layout.field(f).is_none())
-        .collect();
-    if !missing.is_empty() {
-        let message = format!("layout of `{}` has no {}", layout.name, missing.join(", "));
-        let help = "give each as {\"field\": (offset, size)}; kernel code touches it".to_owned();
-        loading
-            .walk
-            .report(rules::LAYOUT_FIELDS, value.at(), message, Some(help));
-    }
-}
-
-fn layout(loading: &mut Loading<'_>, name: &str, value: &Value<'_>) -> Layout {
-    let mut placed: Vec<(Field, Span)> = Vec::new();
-    for (key, entry) in loading.walk.entries(value) {
-        let Some((offset, size)) = field_place(loading, &entry) else {
-            continue;
-        };
-        let end = offset + size;
-        if let Some((other, _)) = placed
-            .iter()
-            .find(|(f, _)| offset < f.offset + f.size && f.offset < end)
-        {
-            let message = format!(
-                "`{}` (bytes {offset}..{end}) overlaps `{}` (bytes {}..{})",
-                key.value,
-                other.name,
-                other.offset,
-                other.offset + other.size
-            );
-            loading
-                .walk
-                .report(rules::LAYOUT_OVERLAP, entry.at(), message, None);
-        }
-        placed.push((
-            Field {
-                name: key.value,
-                offset,
-                size,
-            },
-            key.at.span,
-        ));
-    }
-    placed.sort_by_key(|(f, _)| f.offset);
-    Layout {
-        name: name.to_owned(),
-        fields: placed.into_iter().map(|(f, _)| f).collect(),
-    }
-}
-
-fn field_place(loading: &mut Loading<'_>, entry: &Value<'_>) -> Option<(u32, u32)> {
-    let items = match &entry.node.kind {
-        Kind::Tuple(None, items) => items.as_slice(),
-        _ => &[],
-    };
-    let [offset, size] = items else {
-        loading
-            .walk
-            .mistyped(entry, "a place (offset, size) in bytes", None);
-        return None;
-    };
-    let mut bytes = |node, low, high| {
-        let value = Value {
-            node: Cow::Borrowed(node),
-            path: entry.path.clone(),
-            given: true,
-        };
-        loading.walk.count32(&value, low, high)
-    };
-    let (offset, size) = (bytes(offset, 0, 65_535), bytes(size, 1, 4_096));
-    Some((offset?.value, size?.value))
-}
-
 fn device(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
     let obj = loading
         .walk
@@ -353,6 +234,8 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
             &schema::DUMMY,
             &schema::NIC,
             &schema::MYRI10GE,
+            &schema::MLX5,
+            &schema::IXGBE,
             &schema::VLAN,
             &schema::LOOPBACK,
             &schema::VETH,

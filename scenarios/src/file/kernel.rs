@@ -7,9 +7,11 @@ use crate::schema;
 use crate::tree::Kind;
 use crate::units::Quantity;
 use crate::walk::{Placed, Value, Walk};
-use sim_core::config::{ClockSource, Set3Retry};
+use sim_core::config::{ClockSource, Redirect, Set3Retry};
 use sim_core::kernel::cost::Cost;
+use sim_core::kernel::drivers::ixgbe::TxKick;
 use sim_core::kernel::features::VlanFeatures;
+use sim_core::kernel::packet::Direct;
 use sim_core::kernel::variant::{Builtin, Lockless};
 use sim_core::machine::cost::Arch;
 
@@ -28,6 +30,15 @@ pub(super) fn read(
         Some(value) => lockless(loading, &value),
         None => version.map(|v| Lockless::Builtin(shipped(v))),
     };
+    let direct_given = obj.given("direct").is_some();
+    let direct = match obj.given("direct") {
+        Some(value) => {
+            let all: Vec<(&str, Direct)> = Direct::ALL.iter().map(|&d| (d.name(), d)).collect();
+            loading.walk.word(&value, false, &all).map(|d| d.value)
+        }
+        None => version.map(Direct::shipped),
+    };
+    let ticks = obj.get("ticks").and_then(|v| loading.walk.switch(&v));
     let retries = [("3a", Set3Retry::ReadFirst), ("3b", Set3Retry::NoRetry)];
     let set3_retry = obj
         .get("set3_retry")
@@ -67,6 +78,19 @@ pub(super) fn read(
     let stop_recheck = obj
         .get("stop_recheck")
         .and_then(|v| loading.walk.switch(&v));
+    let tx_kick_given = obj.given("tx_kick").is_some();
+    let tx_kick = match obj.given("tx_kick") {
+        Some(value) => {
+            let all: Vec<(&str, TxKick)> = TxKick::ALL.iter().map(|&k| (k.name(), k)).collect();
+            loading.walk.word(&value, false, &all).map(|k| k.value)
+        }
+        None => version.map(TxKick::shipped),
+    };
+    let watchdog = obj.get("watchdog").and_then(|v| {
+        loading
+            .walk
+            .optional(v, |walk, v| Some(walk.quantity(v, Quantity::Time)?.value))
+    });
     let rules = VlanFeatures::ALL.iter().map(|&v| (v.name(), v));
     let vlan_features = match obj.given("vlan_features") {
         Some(value) => loading
@@ -87,6 +111,16 @@ pub(super) fn read(
             .zip(vlan_features)
             .map(|(v, rule)| v < (3, 18) && rule != VlanFeatures::Modern),
     };
+    let versions = Redirect::ALL.map(|r| (r.name(), r));
+    let redirect = match obj.given("redirect") {
+        Some(value) => loading.walk.word(&value, false, &versions).map(|r| r.value),
+        None => version.map(redirect),
+    };
+    let xdp_bulk = obj
+        .get("xdp_bulk")
+        .and_then(|v| loading.walk.count32(&v, 1, 1024));
+    let xdp_flush = obj.get("xdp_flush").and_then(|v| loading.walk.switch(&v));
+    let retpoline = obj.get("retpoline").and_then(|v| loading.walk.switch(&v));
     let clock = obj
         .get("clock")
         .and_then(|v| loading.walk.optional(v, clock));
@@ -105,7 +139,11 @@ pub(super) fn read(
     Some(KernelDraft {
         base,
         lockless,
+        version,
         lockless_given,
+        direct,
+        direct_given,
+        ticks: ticks.map(|on| on.value),
         set3_retry: set3_retry.map(|r| r.value),
         dev_weight: dev_weight.map(|w| w.value),
         tas_bit_early_return: tas,
@@ -113,15 +151,33 @@ pub(super) fn read(
         hz: hz.map(|hz| hz.value),
         bql_mb: bql_mb.map(|on| on.value),
         stop_recheck: stop_recheck.map(|on| on.value),
+        tx_kick,
+        tx_kick_given,
+        watchdog,
         vlan_features,
         vlan_features_given: obj.given("vlan_features").is_some(),
         validate_in_lock,
         validate_given: obj.given("validate_in_lock").is_some(),
+        redirect,
+        redirect_given: obj.given("redirect").is_some(),
+        xdp_bulk: xdp_bulk.map(|n| n.value),
+        xdp_flush: xdp_flush.map(|on| on.value),
+        retpoline: retpoline.map(|on| on.value),
         clock,
         max_backlog,
         veth_mb,
         costs,
     })
+}
+
+/// What a kernel version did with redirected XDP frames.
+fn redirect(version: (u32, u32)) -> Redirect {
+    match version {
+        v if v < (5, 5) => Redirect::V5_4,
+        v if v < (5, 6) => Redirect::V5_5,
+        v if v < (5, 13) => Redirect::V5_6,
+        _ => Redirect::V5_13,
+    }
 }
 
 fn clock(walk: &mut Walk, value: &Value<'_>) -> Option<ClockSource> {

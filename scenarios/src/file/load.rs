@@ -11,14 +11,18 @@ use sim_core::config::{TrainPacket, XmitMode};
 
 /// Most packets of a train.
 const MAX_TRAIN: usize = 100_000;
+/// Most frames of a transmit ring.
+const MAX_FRAMES: u32 = 4096;
 /// Most senders of all loads together.
 const MAX_SENDERS: usize = 4096;
 
 pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<LoadDraft>> {
     let specs = [
         &schema::PKTGEN,
+        &schema::TRAFGEN,
         &schema::PACED,
         &schema::TRAIN,
+        &schema::XDP_REDIRECT,
         &schema::FORWARD,
         &schema::NETPERF,
         &schema::NETSERVER,
@@ -30,8 +34,10 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         .choice(&value.node, &value.path, "a load", &specs)?;
     let load = match obj.spec.name {
         "Pktgen" => pktgen(loading, &obj),
+        "Trafgen" => trafgen(loading, &obj),
         "Paced" => paced(loading, &obj),
         "Train" => train(loading, &obj),
+        "XdpRedirect" => xdp_redirect(loading, &obj),
         "Netperf" => super::netperf::netperf(loading, &obj),
         "Netserver" => super::netperf::netserver(loading, &obj),
         "UdpFlood" => LoadDraft::UdpFlood(Box::new(super::udp::flood(loading, &obj))),
@@ -65,6 +71,22 @@ fn pktgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
             .get("priority")
             .and_then(|v| loading.walk.count32(&v, 0, 15))
             .map(|p| p.value),
+    }
+}
+
+fn trafgen(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    LoadDraft::Trafgen {
+        dev: text(loading, obj, "dev"),
+        cpus: cpus(loading, obj),
+        packets: packets(loading, obj),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        frames: obj
+            .get("frames")
+            .and_then(|v| loading.walk.count32(&v, 0, MAX_FRAMES)),
+        qdisc_path: obj
+            .get("qdisc_path")
+            .and_then(|v| loading.walk.switch(&v))
+            .map(|on| on.value),
     }
 }
 
@@ -143,12 +165,49 @@ fn train_packet(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<TrainPac
     })
 }
 
+fn xdp_redirect(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let helpers = [("redirect", false), ("redirect_map", true)];
+    LoadDraft::XdpRedirect {
+        from: text(loading, obj, "from"),
+        to: obj
+            .get("to")
+            .and_then(|v| loading.walk.optional(v, |walk, v| walk.text(v))),
+        map: obj
+            .get("helper")
+            .and_then(|v| loading.walk.word(&v, false, &helpers))
+            .map(|h| h.value),
+        size: quantity(loading, obj, "size", Quantity::Size),
+        pps: pps(loading, obj),
+        packets: packets(loading, obj),
+    }
+}
+
+/// `pps`, which is not 0.
+pub(super) fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
+    obj.get("pps").and_then(|v| {
+        loading.walk.optional(v, |walk, v| {
+            let pps = walk.quantity(v, Quantity::PacketRate)?;
+            if pps.value == 0 {
+                walk.report(
+                    rules::OUT_OF_RANGE,
+                    pps.at,
+                    "a rate of 0 offers nothing",
+                    None,
+                );
+                return None;
+            }
+            Some(pps.value)
+        })
+    })
+}
+
 fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
+    let pps = pps(loading, obj);
     LoadDraft::Forward {
         from: text(loading, obj, "from"),
         to: text(loading, obj, "to"),
         size: quantity(loading, obj, "size", Quantity::Size),
-        pps: pps(loading, obj),
+        pps,
         packets: packets(loading, obj),
     }
 }
@@ -181,7 +240,15 @@ pub(super) fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
 
 /// `[0, 1]`, `4` (the CPUs 0 to 3) or `4..8`.
 pub(super) fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
-    let value = obj.get("cpus")?;
+    cpu_list(loading, obj.get("cpus")?, "a load")
+}
+
+/// The CPUs of `whose` field.
+pub(super) fn cpu_list(
+    loading: &mut Loading<'_>,
+    value: Value<'_>,
+    whose: &str,
+) -> Option<Vec<Placed<u64>>> {
     let span = match value.node.kind {
         Kind::Int(n) => Some((0, n)),
         Kind::Range(first, Some(end)) => Some((first.unwrap_or(0), end)),
@@ -204,7 +271,7 @@ pub(super) fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Place
             loading.walk.report(
                 rules::EMPTY_LIST,
                 value.at(),
-                "a load needs at least one CPU",
+                format!("{whose} needs at least one CPU"),
                 None,
             );
         }
@@ -250,23 +317,4 @@ fn counted(loading: &mut Loading<'_>, value: &Value<'_>, senders: usize) -> bool
             .report(rules::TOO_MANY_PARTS, value.at(), message, None);
     }
     fits
-}
-
-/// A packet rate, or none for as fast as possible.
-pub(super) fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
-    obj.get("pps").and_then(|v| {
-        loading.walk.optional(v, |walk, v| {
-            let pps = walk.quantity(v, Quantity::PacketRate)?;
-            if pps.value == 0 {
-                walk.report(
-                    rules::OUT_OF_RANGE,
-                    pps.at,
-                    "a rate of 0 offers nothing",
-                    None,
-                );
-                return None;
-            }
-            Some(pps.value)
-        })
-    })
 }

@@ -83,6 +83,11 @@ impl Kernel {
         debug_assert!(recorded.is_ok());
     }
 
+    /// Notes that a frame came to nothing.
+    pub(crate) fn note_drop(&self, frame: crate::frame::Frame) {
+        self.note_result(frame.flow, super::netdev::NET_XMIT_DROP, frame.len);
+    }
+
     /// Notes what the sender was told.
     pub(crate) fn note_result(&self, flow: u32, rc: i32, len: u32) {
         let flow = self.flow(flow);

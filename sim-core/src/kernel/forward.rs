@@ -19,14 +19,14 @@ pub(crate) async fn ip_forward_rx(cpu: Cpu<'_>, skb: Skb, to: usize) -> i32 {
         cpu.touch([skbs.struct_lines(skb, 0, line::L0 | line::L1 | line::L2)])
             .await;
         cpu.spend(Cost::IpRouteInput);
-        cpu.elapse(cpu.machine().costs.indirect_call);
+        cpu.indirect_call();
     }
     {
         let _span = cpu.enter(Func::IpForward);
         cpu.spend(Cost::IpForward);
         // ttl and checksum.
         cpu.touch([skbs.head_lines(skb, 0, line::HEADERS)]).await;
-        cpu.elapse(cpu.machine().costs.indirect_call);
+        cpu.indirect_call();
     }
     let _span = cpu.enter(Func::IpOutput);
     cpu.spend(Cost::IpFinishOutput2);

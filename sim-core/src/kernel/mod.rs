@@ -18,7 +18,9 @@ pub mod locking;
 pub mod lro;
 pub mod napi;
 pub mod netdev;
+pub mod netdev_fields;
 pub mod offload;
+pub mod packet;
 pub mod sched;
 pub mod skb;
 pub mod slab;
@@ -27,13 +29,14 @@ pub mod tcp;
 pub mod udp;
 pub mod variant;
 pub(crate) mod wait;
+pub mod xdp;
 
 pub use cost::Cost;
 pub use flow::Flow;
 pub use func::Func;
 
 use crate::config;
-use crate::engine::time::Instant;
+use crate::engine::time::{Instant, Span};
 use crate::frame::Tag;
 use crate::machine::nic::Port;
 use crate::machine::{self, FnSpan};
@@ -44,7 +47,8 @@ use clock::Clock;
 use cost::CostTable;
 use locking::McsNodes;
 use napi::Napi;
-use netdev::{NetDevice, TxQueue};
+use netdev::{Driver, NetDevice, TxQueue};
+use packet::PacketSock;
 use sched::qdisc::Qdisc;
 use skb::{Skb, Skbs};
 use softirq::Softnet;
@@ -52,6 +56,11 @@ use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use tcp::Sock;
 use udp::{UdpSender, UdpSock, UdpTotals};
+use xdp::{Pages, Xdp, XdpFrame};
+
+/// What a retpoline adds to an indirect call: 8.463 ns against 1.251 ns, measured on a Xeon E5-1650 v4
+/// (`function-pointer call` with and without, xdp-project).
+const RETPOLINE: Span = Span::from_ps(7_212);
 
 /// Why an skb was dropped, as the trace says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +137,11 @@ pub struct Kernel {
     pub(crate) devs: Vec<NetDevice>,
     pub(crate) txqs: Vec<TxQueue>,
     pub(crate) qdiscs: Vec<Qdisc>,
+    pub(crate) packet_socks: Vec<PacketSock>,
     pub(crate) napis: Vec<Napi>,
     pub(crate) clock: Option<Clock>,
+    /// XDP.
+    pub xdp: Xdp,
     pub(crate) flows: Vec<Flow>,
     pub(crate) socks: Vec<Sock>,
     /// One a CPU, or none at all where nothing is received by them.
@@ -189,6 +201,24 @@ impl Kernel {
     pub(crate) fn mcs(&self, cpu: u16) -> McsNodes {
         self.mcs[usize::from(cpu)]
     }
+    /// Receive pages of device `dev`, if its driver has XDP.
+    pub(crate) fn pages(&self, dev: usize) -> Option<&Pages> {
+        match &self.devs.get(dev)?.driver {
+            Driver::Mlx5(nic) => Some(&nic.pages),
+            _ => None,
+        }
+    }
+    /// A frame of XDP ends: sent, or dropped. Its page goes back.
+    pub(crate) fn xdp_return(&self, cpu: Cpu<'_>, frame: XdpFrame, sent: bool) {
+        if let Some(pages) = self.pages(frame.rx_dev) {
+            pages.recycle(cpu, frame.page);
+        }
+        if sent {
+            self.note_result(frame.frame.flow, netdev::NET_XMIT_SUCCESS, frame.frame.len);
+        } else {
+            self.note_drop(frame.frame);
+        }
+    }
     /// What the clock reads at `now`.
     pub(crate) fn ktime(&self, now: Instant) -> Instant {
         self.clock.as_ref().map_or(now, |clock| clock.read(now))
@@ -241,6 +271,16 @@ impl<'w> Cpu<'w> {
     #[inline(always)]
     pub fn jiffies(self) -> u64 {
         self.hw.now().ps() * u64::from(self.k.config.hz) / 1_000_000_000_000
+    }
+
+    /// An indirect call, through a retpoline if the kernel is built so.
+    pub fn indirect_call(self) {
+        let plain = self.hw.machine().costs.indirect_call;
+        self.hw.elapse(if self.k.config.retpoline {
+            plain + RETPOLINE
+        } else {
+            plain
+        });
     }
 
     /// Opens the span of a kernel function.

@@ -4,13 +4,14 @@
 //! (`_xmit_lock`, owner, `trans_start`, `state`, dql) lie on different lines.
 
 use super::dql::{self, Bql};
-use super::locking::QSpinLock;
+use super::locking::SpinLock;
+use super::netdev_fields::Fields;
 use super::offload::{Caps, Offload};
 use super::{Cost, Cpu};
 use crate::machine::Rmw;
 use crate::machine::layout::{Layout, LayoutSet};
 use crate::machine::memory::{Placement, Word};
-use crate::machine::nic::Port;
+use crate::machine::nic::{Port, TxRing};
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -64,12 +65,14 @@ pub struct TxQueue {
     pub dev: usize,
     /// Number in the trace.
     pub number: u32,
+    /// Number within its device.
+    pub index: u32,
     /// Index of its qdisc, if it has one.
     pub qdisc: Option<usize>,
     lltx: bool,
     /// `qdisc` pointer, read-mostly.
     pub(crate) qdisc_word: Word,
-    lock: QSpinLock,
+    lock: SpinLock,
     owner: Word,
     trans_start: Word,
     state: Word,
@@ -86,6 +89,7 @@ impl TxQueue {
         at: (usize, u32),
         lltx: bool,
         bql: Option<dql::Limits>,
+        version: (u32, u32),
         locks: &mut Vec<String>,
     ) -> TxQueue {
         let placed = memory.object(
@@ -97,10 +101,11 @@ impl TxQueue {
         TxQueue {
             dev: at.0,
             number: at.1,
+            index: 0,
             qdisc: None,
             lltx,
             qdisc_word: field("qdisc"),
-            lock: QSpinLock::new(field("_xmit_lock"), locks.len() as u32 - 1),
+            lock: SpinLock::new(version, field("_xmit_lock"), locks.len() as u32 - 1),
             owner: field("xmit_lock_owner"),
             trans_start: field("trans_start"),
             state: field("state"),
@@ -110,30 +115,45 @@ impl TxQueue {
     }
 
     /// Its lock.
-    pub fn xmit_lock(&self) -> &QSpinLock {
+    pub fn xmit_lock(&self) -> &SpinLock {
         &self.lock
+    }
+
+    /// `__netif_tx_lock`: whatever the device says of itself.
+    pub(crate) async fn tx_lock(&self, cpu: Cpu<'_>) {
+        cpu.spend(Cost::HardTxLock);
+        self.lock.lock(cpu).await;
+        cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+    }
+
+    /// `__netif_tx_unlock`.
+    pub(crate) async fn tx_unlock(&self, cpu: Cpu<'_>) {
+        cpu.store(self.owner, 0).await;
+        self.lock.unlock(cpu).await;
     }
 
     /// `HARD_TX_LOCK`: nothing on an LLTX device.
     pub(crate) async fn hard_tx_lock(&self, cpu: Cpu<'_>) {
         if !self.lltx {
-            cpu.spend(Cost::HardTxLock);
-            self.lock.lock(cpu).await;
-            cpu.store(self.owner, u64::from(cpu.id()) + 1).await;
+            self.tx_lock(cpu).await;
         }
     }
 
     /// `HARD_TX_UNLOCK`.
     pub(crate) async fn hard_tx_unlock(&self, cpu: Cpu<'_>) {
         if !self.lltx {
-            cpu.store(self.owner, 0).await;
-            self.lock.unlock(cpu).await;
+            self.tx_unlock(cpu).await;
         }
     }
 
     /// `netif_xmit_frozen_or_stopped`.
     pub(crate) async fn frozen_or_stopped(&self, cpu: Cpu<'_>) -> bool {
         cpu.load(self.state).await != 0
+    }
+
+    /// `netif_xmit_frozen_or_drv_stopped`: BQL's bit does not count.
+    pub(crate) async fn frozen_or_drv_stopped(&self, cpu: Cpu<'_>) -> bool {
+        cpu.load(self.state).await & (txq_state::DRV_XOFF | txq_state::FROZEN) != 0
     }
 
     /// `netif_xmit_stopped`: FROZEN does not count.
@@ -146,6 +166,21 @@ impl TxQueue {
         if cpu.load(self.owner).await != 0 {
             cpu.store(self.trans_start, cpu.jiffies()).await;
         }
+    }
+
+    /// `trans_start`, in jiffies.
+    pub(crate) async fn last_start(&self, cpu: Cpu<'_>) -> u64 {
+        cpu.load(self.trans_start).await
+    }
+
+    /// Sets or clears FROZEN.
+    pub(crate) async fn set_frozen(&self, cpu: Cpu<'_>, on: bool) {
+        let bit = txq_state::FROZEN;
+        let change = Rmw::Mask {
+            clear: if on { 0 } else { bit },
+            set: if on { bit } else { 0 },
+        };
+        cpu.rmw_posted(self.state, change).await;
     }
 
     /// `netif_tx_queue_stopped`: only the driver's bit counts.
@@ -224,6 +259,10 @@ pub enum Driver {
     Nic(super::drivers::nic::Nic),
     /// Myricom's.
     Myri10ge(super::drivers::myri10ge::Myri10ge),
+    /// `mlx5e`.
+    Mlx5(Box<super::drivers::mlx5::Mlx5>),
+    /// Intel's.
+    Ixgbe(Box<super::drivers::ixgbe::Ixgbe>),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
     /// `loopback`.
@@ -233,12 +272,23 @@ pub enum Driver {
 }
 
 impl Driver {
+    /// Transmit rings whose packets are skbs.
+    pub fn skb_rings(&self) -> &[TxRing] {
+        match (self, self.port()) {
+            (Driver::Mlx5(nic), Some(port)) => &port.tx[..nic.channels],
+            (_, Some(port)) => &port.tx,
+            (_, None) => &[],
+        }
+    }
+
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
             Driver::Dummy | Driver::Vlan(_) | Driver::Loopback | Driver::Veth(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
+            Driver::Mlx5(nic) => Some(&nic.port),
+            Driver::Ixgbe(nic) => Some(&nic.port),
         }
     }
 }
@@ -267,6 +317,8 @@ pub struct NetDevice {
     pub(crate) watchdogs: u32,
     /// Its root is `mq`.
     pub mq: bool,
+    /// Its struct's words, where a layout places them.
+    pub(crate) fields: Option<Fields>,
     /// Packets and bytes sent, packets dropped outside a qdisc.
     pub tx_packets: Cell<u64>,
     /// Bytes sent.
@@ -281,4 +333,8 @@ pub struct NetDevice {
     pub rps_cpus: Vec<u16>,
     /// Transmit queue of each CPU, or none: by flow hash.
     pub xps: Vec<u16>,
+    /// Its watchdog's timer has fired and the watchdog has not run yet.
+    pub(crate) watchdog_due: Cell<bool>,
+    /// Times the watchdog called `ndo_tx_timeout`.
+    pub tx_timeouts: Cell<u64>,
 }

@@ -3,10 +3,11 @@
 //! Follows Linux 5.11 `net/core/skbuff.c`. An skb is two slab objects: the struct (4 lines) and the
 //! head, of which three lines matter here: headers, free pointer, shared info. Layout as counted on 6.1.
 
+use super::packet::{self, Destructor};
 use super::slab::{CacheSpec, KmemCache};
 use super::{Cost, Cpu, Func};
 use crate::engine::time::Instant;
-use crate::frame::{Frame, Tag};
+use crate::frame::{ETH_HLEN, Frame, Tag};
 use crate::machine::memory::{Placement, Word};
 use crate::machine::{Footprint, Order, Rmw};
 use crate::trace::Kind;
@@ -97,6 +98,8 @@ struct Slot {
     frame: Cell<Frame>,
     meta: Cell<Meta>,
     born: Cell<Instant>,
+    /// `skb->destructor`, and what it gives back.
+    destructor: Cell<Option<(Destructor, u64)>>,
     /// `skb->next`, in lists.
     next: Cell<Option<Skb>>,
     /// `skb->sk` with its destructor (`tcp_wfree`): who is told when it is freed, and `truesize`.
@@ -189,6 +192,12 @@ impl Skbs {
     pub fn set_meta(&self, skb: Skb, meta: Meta) {
         self.slot(skb).meta.set(meta);
     }
+    /// Sets what happens when it is freed, and the truesize charged to its socket.
+    pub fn set_destructor(&self, skb: Skb, destructor: Option<Destructor>, truesize: u64) {
+        self.slot(skb)
+            .destructor
+            .set(destructor.map(|d| (d, truesize)));
+    }
     /// The skb behind it in a list.
     pub fn next(&self, skb: Skb) -> Option<Skb> {
         self.slot(skb).next.get()
@@ -225,6 +234,14 @@ impl Skbs {
             && meta.vlan_tag.is_none()
             && meta.ip_summed != IpSummed::Partial
             && meta.nr_frags == 0
+    }
+    /// Page fragments and their bytes. A frame of a TX_RING stays in the ring but for its Ethernet header.
+    pub fn fragments(&self, skb: Skb) -> (u32, u32) {
+        let meta = self.meta(skb);
+        match self.slot(skb).destructor.get() {
+            Some((Destructor::Tpacket { .. }, _)) => (1, self.len(skb) - ETH_HLEN),
+            _ => (u32::from(meta.nr_frags), meta.data_len),
+        }
     }
     /// `skb->sk` and `truesize`, if a socket waits for its freeing.
     pub fn owner(&self, skb: Skb) -> Option<(u16, u32)> {
@@ -312,6 +329,7 @@ impl Skbs {
         slot.frame.set(frame);
         slot.meta.set(Meta::default());
         slot.next.set(None);
+        slot.destructor.set(None);
         let all = line::L0 | line::L1 | line::L2;
         cpu.touch([
             self.struct_lines(skb, 0, all),
@@ -430,6 +448,10 @@ impl Skbs {
         ])
         .await;
         cpu.record(Kind::SkbFree, self.id(skb), 0);
+        if let Some((destructor, truesize)) = self.slot(skb).destructor.take() {
+            packet::destruct(cpu, destructor, truesize).await;
+            packet::release_frag(cpu, destructor).await;
+        }
         self.orphan(cpu, skb).await;
         let head = self.slot(skb).head.get();
         let sharers = &self.dataref[head as usize];

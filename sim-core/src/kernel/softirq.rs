@@ -173,6 +173,7 @@ async fn __do_softirq(cpu: Cpu<'_>) {
         let pending = softnet.pending.replace(0);
         if pending & 1 << TIMER != 0 {
             super::tcp::run_timers(cpu).await;
+            super::sched::watchdog::run(cpu).await;
         }
         if pending & 1 << NET_TX != 0 {
             add(&cpu.counters().net_tx, 1);

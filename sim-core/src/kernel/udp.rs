@@ -207,7 +207,7 @@ async fn sock_wait_for_wmem(cpu: Cpu<'_>, sock: &UdpSender, task: u32) {
 /// `sock_wfree`: the datagram is gone; a sender that waits goes on once half of the buffer is free.
 pub(crate) async fn sock_wfree(cpu: Cpu<'_>, owner: u16, size: u32) {
     let sock = &cpu.k.udp_senders[usize::from(owner & !OWNER)];
-    cpu.spend(Cost::SockWfree);
+    cpu.spend(Cost::UdpWfree);
     let less = Rmw::Add(u64::from(size).wrapping_neg());
     let left = cpu.rmw(sock.wmem, less, Order::Full).await - u64::from(size);
     if left < u64::from(sock.sndbuf / 2) {

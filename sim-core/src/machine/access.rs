@@ -4,11 +4,14 @@
 //! and binds its value at its completion.
 
 use super::Machine;
+use super::book::{By, What};
 use super::counters::add;
 use super::cpu::{Cpu, Wait};
 use super::line::{Grant, Line, NONE, Source};
 use super::memory::{LineId, Word};
+use super::smt::Activity;
 use super::store_buffer::Effect;
+use super::topology::Distance;
 use crate::engine::time::{Instant, Span};
 use crate::trace::Kind;
 use std::future::Future;
@@ -99,11 +102,13 @@ impl<O: Op> Future for Access<'_, O> {
         }
         if self.at == At::Issue {
             let issued = self.op.issue(cpu);
-            let now = cpu.m.engine.now();
-            if issued.resume > now && !cpu.m.engine.try_advance(issued.resume) {
-                self.at = At::Bind(issued.data);
-                cpu.suspend(Wait::Access, issued.resume);
-                return Poll::Pending;
+            if issued.resume > cpu.m.engine.now() {
+                cpu.m.turns(cpu.id, Activity::Stalled);
+                if !cpu.m.engine.try_advance(issued.resume) {
+                    self.at = At::Bind(issued.data);
+                    cpu.suspend(Wait::Access, issued.resume);
+                    return Poll::Pending;
+                }
             }
             return Poll::Ready(self.op.bind(cpu, issued.data));
         }
@@ -125,10 +130,7 @@ impl<const EXPOSED: bool> Op for Load<EXPOSED> {
         let line = cpu.m.line(self.0);
         let grant = cpu.m.coherence.read(line, cpu.s.core, cpu.m.engine.now());
         if grant.source == Source::Hit {
-            return Issued {
-                resume: grant.at,
-                data: grant.at,
-            };
+            return cpu.hit(cpu.m.words[self.0.0 as usize].line, grant.at);
         }
         let hide = if EXPOSED {
             Span::ZERO
@@ -261,6 +263,27 @@ impl Op for Barrier {
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
 }
 
+/// An instruction that waits for the store buffer and lets nothing else issue: `cli`, `pushf`, `popf`, a
+/// write to uncached memory.
+#[derive(Clone, Copy)]
+pub struct Serial(Span);
+
+impl Op for Serial {
+    type Value = ();
+    fn issue(&self, cpu: Cpu<'_>) -> Issued {
+        let now = cpu.m.engine.now();
+        let done = now.max(cpu.s.stores_done.get()) + self.0;
+        cpu.stalled(done.since(now));
+        let (kind, owner) = (Kind::Barrier, cpu.m.base + cpu.ctx);
+        cpu.m.engine.step(now, owner, kind as u16, u32::MAX, 2);
+        Issued {
+            resume: done,
+            data: done,
+        }
+    }
+    fn bind(&self, _: Cpu<'_>, _: Instant) {}
+}
+
 impl<'w> Cpu<'w> {
     #[inline(always)]
     fn access<O: Op>(self, op: O) -> Access<'w, O> {
@@ -323,9 +346,33 @@ impl<'w> Cpu<'w> {
         self.access(Touch(footprints))
     }
 
+    /// [`touch`](Self::touch) of lines for the sake of `words` on them, which is what names who reads
+    /// them then.
+    pub async fn touch_fields(self, lines: Footprint, words: &[Word]) {
+        if let Some(book) = &self.m.book {
+            let line_of = |w: &Word| (self.m.words[w.0 as usize].line, w.0);
+            book.about(self.ctx, words.iter().map(line_of));
+        }
+        self.touch([lines]).await;
+        if let Some(book) = &self.m.book {
+            book.about(self.ctx, std::iter::empty());
+        }
+    }
+
     /// `smp_mb()`.
     pub fn smp_mb(self) -> Access<'w, Barrier> {
         self.access(Barrier { full: true })
+    }
+
+    /// `local_irq_save` or `local_irq_restore`: half of the pair's cost. Its effect on interrupts is
+    /// the caller's ([`irq_disable`](Cpu::irq_disable)).
+    pub fn irq_flags(self) -> Access<'w, Serial> {
+        self.access(Serial(self.m.costs.irq_flags))
+    }
+
+    /// A write to a device's register (`writel`): behind all earlier stores, and nothing passes it.
+    pub fn uncached_write(self) -> Access<'w, Serial> {
+        self.access(Serial(self.m.costs.mmio))
     }
 
     /// `smp_wmb()`; on x86-64 it costs nothing and is no step.
@@ -373,6 +420,8 @@ impl<'w> Cpu<'w> {
             ready,
             at: At::Start,
             since: None,
+            turning: None,
+            turned: Span::ZERO,
         }
     }
 
@@ -386,6 +435,7 @@ impl<'w> Cpu<'w> {
         } else {
             self.value_among_stores(word, data.max(now))
         };
+        self.note(word, What::Load);
         self.m.engine.step(
             now,
             self.m.base + self.ctx,
@@ -409,12 +459,29 @@ impl<'w> Cpu<'w> {
             .overlay(line, self.id, word.0, horizon, memory)
     }
 
+    /// A line that the core holds, or that a sibling has asked for already.
+    #[inline(always)]
+    fn hit(self, line: u32, at: Instant) -> Issued {
+        let at = match self.m.fill_in_flight(self.s.core, line, at) {
+            Some(arrival) => {
+                self.stalled(arrival.since(at));
+                arrival
+            }
+            None => at,
+        };
+        Issued {
+            resume: at,
+            data: at,
+        }
+    }
+
     /// Books a miss and says when the context goes on: when the data are there, less what hides.
     fn missed(self, word: u32, line: u32, grant: Grant, hide: Span) -> Issued {
         let now = self.m.engine.now();
         let resume = grant.at.back(hide).max(now);
         let counters = &self.s.counters;
         self.m.moves[line as usize].count(grant.source);
+        self.m.fill(self.s.core, line, grant.source, grant.at);
         add(&counters.llc_references, 1);
         match grant.source {
             Source::Memory => add(&counters.llc_misses, 1),
@@ -423,6 +490,7 @@ impl<'w> Cpu<'w> {
                 if word != NONE {
                     add(&self.m.word_hitm[word as usize], 1);
                 }
+                self.taken(line, (word != NONE).then_some(word), grant.source);
             }
             _ => {}
         }
@@ -442,6 +510,38 @@ impl<'w> Cpu<'w> {
         Issued {
             resume,
             data: grant.at,
+        }
+    }
+
+    /// Who is at it.
+    fn by(self) -> By {
+        By {
+            cpu: self.id,
+            ctx: self.ctx,
+            function: self.s.function.get(),
+        }
+    }
+
+    /// Notes an access to `word`, if that is wanted.
+    #[inline(always)]
+    fn note(self, word: Word, what: What) {
+        if self.m.book.is_some() {
+            self.note_word(word, what);
+        }
+    }
+
+    #[inline(never)]
+    fn note_word(self, word: Word, what: What) {
+        if let Some(book) = &self.m.book {
+            book.word(self.m.words[word.0 as usize].line, word.0, self.by(), what);
+        }
+    }
+
+    /// Notes that a dirty line was taken for `word`. NUMA nodes are dies, as `perf c2c` counts them.
+    fn taken(self, line: u32, word: Option<u32>, source: Source) {
+        if let (Some(book), Source::Dirty(from)) = (&self.m.book, source) {
+            let distance = self.m.coherence.topology.distance(self.s.core, from);
+            book.taken(line, word, self.by(), distance > Distance::Die);
         }
     }
 
@@ -473,6 +573,7 @@ impl<'w> Cpu<'w> {
         if visible > now {
             return self.post_store_late(word, effect, release, extra);
         }
+        self.note(word, What::Store { miss: false });
         // The usual case: the line is here, nothing waits on it and nothing holds the store back.
         s.stores_done.set(s.stores_done.get().max(now));
         state.value.set(effect.apply(state.value.get()));
@@ -505,11 +606,15 @@ impl<'w> Cpu<'w> {
         let line = m.line(word);
         let grant = m.coherence.own(line, s.core, now);
         if grant.source != Source::Hit {
-            m.moves[m.words[word.0 as usize].line as usize].count(grant.source);
+            let number = m.words[word.0 as usize].line;
+            m.moves[number as usize].count(grant.source);
+            m.fill(s.core, number, grant.source, grant.at);
             add(&s.counters.llc_references, 1);
             if let Source::Dirty(from) = grant.source {
                 add(&s.counters.hitm, 1);
                 add(&m.word_hitm[word.0 as usize], 1);
+                let line = m.words[word.0 as usize].line;
+                self.taken(line, Some(word.0), grant.source);
                 m.record(
                     now,
                     self.id,
@@ -519,6 +624,8 @@ impl<'w> Cpu<'w> {
                 );
             }
         }
+        let miss = grant.source != Source::Hit;
+        self.note(word, What::Store { miss });
         let mut visible = grant.at + extra;
         if m.costs.fifo_stores {
             visible = visible.max(s.stores_done.get());
@@ -626,6 +733,7 @@ impl<'w> Cpu<'w> {
             Rmw::Add(n) => old.wrapping_add(n),
         };
         cell.set(new);
+        self.note(word, What::Rmw);
         m.engine.step(
             now,
             m.base + self.ctx,
@@ -653,6 +761,11 @@ impl<'w> Cpu<'w> {
                     resume = resume.max(self.missed(NONE, number, grant, m.costs.hide).resume);
                     // Overlapping misses: only the longest is a stall.
                     s.counters.stall.set(stall);
+                } else if let Some(at) = m.fill_in_flight(s.core, number, now) {
+                    resume = resume.max(at);
+                }
+                if let Some(book) = &m.book {
+                    book.line(number, self.by(), What::Load);
                 }
             }
             while writes != 0 {
@@ -662,11 +775,17 @@ impl<'w> Cpu<'w> {
                 let grant = m.coherence.own(line, s.core, now);
                 if grant.source != Source::Hit {
                     m.moves[number as usize].count(grant.source);
+                    m.fill(s.core, number, grant.source, grant.at);
                     add(&s.counters.llc_references, 1);
                     if let Source::Dirty(from) = grant.source {
                         add(&s.counters.hitm, 1);
+                        self.taken(number, None, grant.source);
                         m.record(now, self.id, Kind::LineFrom, number, u32::from(from));
                     }
+                }
+                if let Some(book) = &m.book {
+                    let miss = grant.source != Source::Hit;
+                    book.line(number, self.by(), What::Store { miss });
                 }
                 let floor = if m.costs.fifo_stores {
                     s.stores_done.get()
@@ -737,6 +856,9 @@ pub struct SpinWait<'w, F> {
     ready: F,
     at: At,
     since: Option<Instant>,
+    /// Since when it turns on a copy of the line, and for how long it has in all.
+    turning: Option<Instant>,
+    turned: Span,
 }
 
 impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
@@ -754,11 +876,19 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
         let data = match self.at {
             At::Bind(data) => data,
             _ => {
+                let now = cpu.m.engine.now();
+                if let Some(from) = self.turning.take() {
+                    // Its copy is gone: no iteration retires until the line is back.
+                    self.turned += now.since(from);
+                }
                 let issued = op.issue(cpu);
-                if issued.resume > cpu.m.engine.now() && !cpu.m.engine.try_advance(issued.resume) {
-                    self.at = At::Bind(issued.data);
-                    cpu.suspend(Wait::Access, issued.resume);
-                    return Poll::Pending;
+                if issued.resume > now {
+                    cpu.m.turns(cpu.id, Activity::Stalled);
+                    if !cpu.m.engine.try_advance(issued.resume) {
+                        self.at = At::Bind(issued.data);
+                        cpu.suspend(Wait::Access, issued.resume);
+                        return Poll::Pending;
+                    }
                 }
                 issued.data
             }
@@ -767,7 +897,7 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
         if (self.ready)(value) {
             cpu.state().wait.set(Wait::Running);
             if let Some(since) = self.since {
-                cpu.end_spin(self.word, since);
+                cpu.end_spin(self.word, since, self.turned);
             }
             return Poll::Ready(value);
         }
@@ -778,7 +908,9 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
         }
         // Park until somebody writes the line; a store already under way wakes us too.
         self.at = At::Issue;
+        self.turning = Some(cpu.m.engine.now());
         let (m, line) = (cpu.m, cpu.m.line(self.word));
+        m.turns(cpu.id, Activity::Spin);
         cpu.state().wait.set(Wait::Spin);
         match m.stores.next_visible(line, cpu.id, m.engine.now()) {
             Some(at) => m.wake_spinner(cpu.ctx, at + m.costs.spin_wake),
@@ -789,15 +921,17 @@ impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
 }
 
 impl Cpu<'_> {
-    fn end_spin(self, word: Word, since: Instant) {
+    /// `turned`: how long of it the line was here, so that iterations retired.
+    fn end_spin(self, word: Word, since: Instant, turned: Span) {
         let waited = self.m.engine.now().since(since);
         self.s.spinning.set(false);
         add(&self.s.counters.spin, waited.ps());
         add(&self.s.counters.branch_misses, 1);
         add(
             &self.s.counters.instructions,
-            waited.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns,
+            turned.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns,
         );
+        self.elapse(self.m.costs.spin_exit);
         self.record(Kind::SpinEnd, word.0, waited.ns() as u32);
     }
 }

@@ -124,6 +124,12 @@ params! {
     SpinLoop "spin_loop" Time 0..=10_000_000,
     /// Instructions in one iteration of a spin loop.
     SpinInsns "spin_insns" Insns 0..=100,
+    /// Refilling the pipeline after the mispredicted branch that ends a spin.
+    SpinExit "spin_exit" Time 0..=1_000_000,
+    /// local_irq_save and local_irq_restore together; both wait for the store buffer.
+    IrqSave "irq_save" Time 0..=1_000_000,
+    /// One clock cycle, to count cycles; 0 if it is not known.
+    Cycle "cycle" Time 0..=1_000_000,
     /// Reading the clock source, besides its instructions.
     ClockRead "clock_read" Time 0..=10_000_000,
     /// Uncached write to a device register (doorbell), as seen by the CPU.

@@ -41,8 +41,12 @@ counters! {
     spin,
     /// Picoseconds stalled on line transfers outside spins, part of the busy time.
     stall,
-    /// Instructions retired.
+    /// Picoseconds in user mode, part of the process context's.
+    user,
+    /// Instructions retired in kernel mode.
     instructions,
+    /// Instructions retired in user mode.
+    user_instructions,
     /// Misses in the core's own caches.
     llc_references,
     /// Of those, the ones no other core could serve.

@@ -6,6 +6,7 @@
 
 use super::Machine;
 use super::counters::{Counters, add};
+use super::smt::{Activity, Issue};
 use crate::engine::time::{Instant, Span};
 use crate::trace::{Kind, Level};
 use std::cell::{Cell, RefCell};
@@ -127,6 +128,10 @@ pub(super) struct CpuState {
     irqs_off: Cell<bool>,
     bh_off: Cell<u32>,
     pub spinning: Cell<bool>,
+    /// The task runs in user mode.
+    user: Cell<bool>,
+    /// Its share of the core.
+    pub issue: Issue,
     /// Speed of the work chunk under way, and instructions left in it.
     pub stretch: Cell<u32>,
     pub chunk_left: Cell<u32>,
@@ -157,6 +162,8 @@ impl CpuState {
             irqs_off: Cell::new(false),
             bh_off: Cell::new(0),
             spinning: Cell::new(false),
+            user: Cell::new(false),
+            issue: Issue::default(),
             stretch: Cell::new(65536),
             chunk_left: Cell::new(0),
             counters: Counters::default(),
@@ -175,8 +182,9 @@ impl CpuState {
             .map_or(NO_CTX, |l| self.active[l as usize].get())
     }
 
-    pub fn busy(&self) -> bool {
-        self.top() != NO_CTX
+    /// The context that runs.
+    pub fn top_ctx(&self) -> Option<u32> {
+        Some(self.top()).filter(|&top| top != NO_CTX)
     }
 }
 
@@ -229,6 +237,19 @@ impl<'w> Cpu<'w> {
     pub fn insns(self, n: u32) {
         add(&self.s.counters.instructions, u64::from(n));
         self.elapse(self.m.work(self.id, n));
+    }
+
+    /// Retires `n` instructions in user mode.
+    pub fn user_insns(self, n: u32) {
+        add(&self.s.counters.user_instructions, u64::from(n));
+        self.elapse(self.m.work(self.id, n));
+    }
+
+    /// The task enters or leaves user mode; what it owes has to have passed ([`settle`](Cpu::settle)).
+    pub fn set_user(self, user: bool) {
+        debug_assert!(self.s.owed.get() == Span::ZERO, "settle first");
+        self.m.account(self.id);
+        self.s.user.set(user);
     }
 
     /// Lets `span` pass that is no instruction's own (an atomic, a clock read).
@@ -303,7 +324,11 @@ impl<'w> Cpu<'w> {
             return true;
         }
         self.s.owed.set(Span::ZERO);
-        let until = self.m.engine.now() + owed;
+        let until = if self.m.smt() {
+            self.m.begin_work(self.id, owed)
+        } else {
+            self.m.engine.now() + owed
+        };
         if self.m.engine.try_advance(until) {
             return true;
         }
@@ -573,7 +598,12 @@ impl Machine {
         let passed = now.since(s.since.replace(now)).ps();
         let counter = match s.top_level() {
             None => &s.counters.idle,
-            Some(Level::Task) => &s.counters.task,
+            Some(Level::Task) => {
+                if s.user.get() {
+                    add(&s.counters.user, passed);
+                }
+                &s.counters.task
+            }
             Some(Level::Softirq) => &s.counters.softirq,
             Some(Level::Hardirq) => &s.counters.hardirq,
         };
@@ -599,7 +629,11 @@ impl Machine {
 
     fn leave(&self, cpu: u16, level: Level) {
         self.account(cpu);
-        self.cpus[usize::from(cpu)].active[level as usize].set(NO_CTX);
+        let s = &self.cpus[usize::from(cpu)];
+        s.active[level as usize].set(NO_CTX);
+        if s.top() == NO_CTX {
+            self.turns(cpu, Activity::Idle);
+        }
         self.record(self.engine.now(), cpu, Kind::CtxLeave, level as u32, 0);
     }
 
@@ -734,7 +768,11 @@ impl Machine {
             match c.wait.get() {
                 Wait::Work(until) => {
                     self.engine.disarm(self.base + top);
-                    c.rest.set(until.since(self.engine.now()));
+                    c.rest.set(if self.smt() {
+                        self.work_left(cpu)
+                    } else {
+                        until.since(self.engine.now())
+                    });
                 }
                 Wait::Spin => {
                     if let Some(at) = c.wake_at.take() {
@@ -784,11 +822,18 @@ impl Machine {
             }
             Wait::Work(_) => {
                 // What the higher context still owed is paid before the rest.
-                let until = now + s.owed.replace(Span::ZERO) + c.rest.replace(Span::ZERO);
+                let mut work = s.owed.replace(Span::ZERO);
+                work += c.rest.replace(Span::ZERO);
+                let until = if self.smt() {
+                    self.begin_work(cpu.id, work)
+                } else {
+                    now + work
+                };
                 c.wait.set(Wait::Work(until));
                 self.engine.arm(until, self.base + below);
             }
             Wait::Spin => {
+                self.turns(cpu.id, Activity::Spin);
                 if let Some(at) = c.due.take() {
                     let at = at.max(now);
                     c.wake_at.set(Some(at));

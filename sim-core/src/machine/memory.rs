@@ -65,6 +65,11 @@ impl Placement {
         }
     }
 
+    /// Whether words and lines have names.
+    pub(super) fn is_named(&self) -> bool {
+        self.named
+    }
+
     /// Places `n` fresh lines called `name`.
     pub fn lines(&mut self, name: &str, n: u32) -> LineId {
         let first = self.lines;
@@ -136,6 +141,11 @@ impl Placement {
 }
 
 impl Placed {
+    /// Whether its layout has a field of this name.
+    pub fn has(&self, field: &str) -> bool {
+        self.layout.field(field).is_some()
+    }
+
     /// The line on which `field` lies.
     ///
     /// # Panics

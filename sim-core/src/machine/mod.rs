@@ -1,6 +1,7 @@
 //! Hardware: CPUs, cache lines, store buffers, and what they cost. It does not know Linux.
 
 mod access;
+mod book;
 pub mod cost;
 pub mod counters;
 mod cpu;
@@ -8,21 +9,25 @@ pub mod layout;
 mod line;
 pub mod memory;
 pub mod nic;
+mod smt;
 mod store_buffer;
 pub mod topology;
 
 pub use access::{Footprint, Order, Rmw};
+pub use book::{Access, Pair};
 pub use cpu::{Cpu, FairShare, FnSpan};
 
 use crate::engine::schedule::Schedule;
 use crate::engine::time::{Instant, Span};
 use crate::engine::{Class, Engine};
 use crate::trace::{Kind, Level, Sink};
+use book::Book;
 use cost::{Arch, MemoryModel, Param, Profile};
 use counters::{Reading, add};
 use cpu::{CpuState, Ctx};
 use line::{Coherence, Line, Moves};
 use memory::{Placement, Word};
+use smt::Fills;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use store_buffer::StoreBuffers;
@@ -48,6 +53,14 @@ pub struct Costs {
     pub spin_loop: Span,
     /// Its instructions.
     pub spin_insns: u64,
+    /// Refilling the pipeline after the loop's last branch.
+    pub spin_exit: Span,
+    /// Half of `local_irq_save` and `local_irq_restore`.
+    irq_flags: Span,
+    /// One clock cycle; zero if the profile states none.
+    pub cycle: Span,
+    /// Permille of its rate at which a thread works beside a spinning sibling.
+    beside_spin: u64,
     /// Clock read.
     pub clock_read: Span,
     /// Doorbell.
@@ -97,6 +110,10 @@ impl Costs {
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),
             context_switch: span(Param::ContextSwitch),
+            spin_exit: span(Param::SpinExit),
+            irq_flags: Span::from_ps(p.get(Param::IrqSave) / 2),
+            cycle: span(Param::Cycle),
+            beside_spin: beside_spin(p),
             jitter_chunk: p.get(Param::JitterChunk) as u32,
             smt_gain: if p.topology.smt > 1 {
                 p.get(Param::SmtGain)
@@ -116,6 +133,14 @@ impl Costs {
     fn insns(&self, n: u32) -> Span {
         Span::from_ps(u64::from(n) * self.ps_per_kinsn / 1000)
     }
+}
+
+/// A spinning sibling takes the slots of its loop and leaves the rest of what the core does with both
+/// busy: min(1, g - slots).
+fn beside_spin(p: &Profile) -> u64 {
+    let per_us = p.get(Param::SpinInsns) * 1_000_000 / p.get(Param::SpinLoop).max(1);
+    let slots = per_us * 1000 / p.get(Param::InsnsPerUs).max(1);
+    p.get(Param::SmtGain).saturating_sub(slots).clamp(1, 1000)
 }
 
 /// A word: what lies in memory, and on which line.
@@ -138,8 +163,12 @@ pub struct Machine {
     moves: Vec<Moves>,
     words: Vec<WordState>,
     word_hitm: Vec<Cell<u64>>,
+    /// Who accessed what; only with names.
+    book: Option<Box<Book>>,
     stores: StoreBuffers,
     cpus: Vec<CpuState>,
+    /// By core.
+    fills: Vec<Fills>,
     fair: FairShare,
     ctxs: Vec<Ctx>,
     /// Engine id of this machine's first context.
@@ -187,7 +216,11 @@ impl Machine {
         let cpus = (0..coherence.topology.cpus() as u16)
             .map(|c| CpuState::new(coherence.topology.core_of(c)))
             .collect();
+        let fills = (0..coherence.topology.cores())
+            .map(|_| Fills::default())
+            .collect();
         let machine = Machine {
+            fills,
             engine,
             trace,
             schedule,
@@ -195,6 +228,13 @@ impl Machine {
             lines: (0..memory.lines).map(|_| Line::default()).collect(),
             moves: (0..memory.lines).map(|_| Moves::default()).collect(),
             word_hitm: memory.initial.iter().map(|_| Cell::new(0)).collect(),
+            book: memory.is_named().then(|| {
+                Box::new(Book::new(
+                    memory.initial.len(),
+                    memory.lines as usize,
+                    contexts.len(),
+                ))
+            }),
             words: memory
                 .initial
                 .into_iter()
@@ -254,8 +294,8 @@ impl Machine {
         &self.coherence.topology
     }
 
-    /// How long `n` instructions take on `cpu`: stretched by the schedule, a new draw each chunk, and
-    /// by a busy SMT sibling.
+    /// How long `n` instructions take on `cpu` alone on its core: stretched by the schedule, a new draw
+    /// each chunk.
     #[inline(never)]
     fn work(&self, cpu: u16, n: u32) -> Span {
         let s = &self.cpus[usize::from(cpu)];
@@ -267,39 +307,13 @@ impl Machine {
         } else {
             s.chunk_left.set(left.saturating_sub(n));
         }
-        let work = Span::from_ps((self.costs.insns(n).ps() * u64::from(s.stretch.get())) >> 16);
-        if self.costs.smt_gain == 0 {
-            work
-        } else {
-            self.shared_issue(cpu, work)
-        }
+        Span::from_ps((self.costs.insns(n).ps() * u64::from(s.stretch.get())) >> 16)
     }
 
     /// How long a copy of `span` at nominal speed takes on `cpu`: one draw of the jitter each.
     fn copying(&self, cpu: u16, span: Span) -> Span {
         let stretch = self.schedule.borrow_mut().stretch(self.first_cpu + cpu);
         Span::from_ps(((u128::from(span.ps()) * u128::from(stretch)) >> 16) as u64)
-    }
-
-    /// Both threads busy: each runs at g / 2 of the core's rate alone. A spinning sibling takes
-    /// little: the other keeps min(1, g - 0.6).
-    /// Approximated: the sibling's state is looked at when a chunk starts, not all through it.
-    fn shared_issue(&self, cpu: u16, work: Span) -> Span {
-        let gain = self.costs.smt_gain;
-        let mut rate = 1000;
-        for sibling in self.coherence.topology.siblings(cpu) {
-            let s = &self.cpus[usize::from(sibling)];
-            if s.spinning.get() {
-                rate = rate.min(gain.saturating_sub(600).clamp(1, 1000));
-            } else if s.busy() {
-                rate = rate.min(gain / 2);
-            }
-        }
-        if rate == 1000 {
-            work
-        } else {
-            Span::from_ps(work.ps() * 1000 / rate)
-        }
     }
 
     #[inline(always)]
@@ -383,6 +397,23 @@ impl Machine {
     /// Dirty transfers by the word that was accessed.
     pub fn word_hitms(&self) -> Vec<u64> {
         self.word_hitm.iter().map(Cell::get).collect()
+    }
+
+    /// Accesses and pairs since the last [`Machine::reset_accesses`]; none without names.
+    pub fn accesses(&self) -> (Vec<Access>, Vec<(Pair, u64)>) {
+        self.book.as_ref().map(|b| b.read()).unwrap_or_default()
+    }
+
+    /// Counts accesses anew.
+    pub fn reset_accesses(&self) {
+        if let Some(book) = &self.book {
+            book.reset();
+        }
+    }
+
+    /// Whether anything runs on `cpu`.
+    pub fn is_busy(&self, cpu: u16) -> bool {
+        self.cpus[usize::from(cpu)].top_ctx().is_some()
     }
 
     /// Until when some CPU works without letting anything in between, if one does.

@@ -178,6 +178,11 @@ impl Topology {
         self.core_of.len()
     }
 
+    /// Number of cores.
+    pub fn cores(&self) -> usize {
+        self.within.len()
+    }
+
     /// The core of logical CPU `cpu`.
     #[inline(always)]
     pub fn core_of(&self, cpu: u16) -> u16 {

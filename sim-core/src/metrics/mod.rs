@@ -84,6 +84,12 @@ pub struct Device {
     pub rx_packets: u64,
     /// Frames lost because the receive ring was full, and packets dropped before the stack saw them.
     pub rx_dropped: u64,
+    /// Doorbells of its transmit rings.
+    pub doorbells: u64,
+    /// Most descriptors in use on one of its transmit rings (whole run).
+    pub tx_ring_max: u64,
+    /// Times the watchdog found a queue stopped for too long.
+    pub tx_timeouts: u64,
 }
 
 /// One qdisc (`tc -s qdisc`).
@@ -135,8 +141,14 @@ pub struct Cpu {
     pub spin: u64,
     /// Part of the busy time stalled on line transfers.
     pub stall: u64,
-    /// Instructions retired.
+    /// Part of the process context's time spent in user mode.
+    pub user: u64,
+    /// Instructions retired in kernel mode.
     pub instructions: u64,
+    /// Instructions retired in user mode.
+    pub user_instructions: u64,
+    /// Cycles in kernel mode; 0 where the machine's profile states no clock.
+    pub cycles: u64,
     /// Last-level cache references: misses in the core's own caches.
     pub llc_references: u64,
     /// Of those, the ones no other core could serve.
@@ -261,6 +273,48 @@ pub struct Line {
     pub hitm: u64,
     /// Dirty moves by field that was accessed: `(field, count)`, only those that occurred.
     pub hitm_by_field: Vec<(String, u64)>,
+    /// Who accessed it: by field and kernel function, in order of offset.
+    pub accesses: Vec<Access>,
+    /// Dirty moves by what was written before and what was wanted, the most frequent first.
+    pub pairs: Vec<Pair>,
+}
+
+/// Accesses of one kernel function to one field, as `perf c2c` lists them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The field, e.g. `Qdisc d0:0 seqlock`; empty where a line is touched without saying what for.
+    pub field: String,
+    /// Bytes from the start of the line; `None` with an empty field.
+    pub offset: Option<u16>,
+    /// The kernel function.
+    pub function: String,
+    /// Logical CPUs that it ran on then.
+    pub cpus: Vec<u16>,
+    /// Loads, those of atomics and spins included.
+    pub loads: u64,
+    /// Stores, those of atomics included.
+    pub stores: u64,
+    /// Plain stores that had to wait for the line.
+    pub store_misses: u64,
+    /// Accesses that took the line dirty from a core of the same die. `perf c2c` counts only loads here.
+    pub hitm_local: u64,
+    /// The same from another die.
+    pub hitm_remote: u64,
+}
+
+/// Dirty moves of a line for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    /// Field that the core that lost the line had written last; empty as in [`Access::field`].
+    pub wrote: String,
+    /// Kernel function that had written it.
+    pub wrote_in: String,
+    /// Field that the core that took the line accessed.
+    pub wanted: String,
+    /// Kernel function that accessed it.
+    pub wanted_in: String,
+    /// How often.
+    pub hitm: u64,
 }
 
 #[cfg(test)]

@@ -121,6 +121,10 @@ kinds! {
     Doorbell = "doorbell",
     /// The device of txq `a` put a frame's last bit on the wire; `b`: bytes without FCS.
     WireDone = "wire_done",
+    /// A bulk queue handed `a` frames to its device; `b`: 1 if the doorbell was asked for.
+    XdpXmit = "xdp_devmap_xmit",
+    /// The frame in page `a` could not be redirected; `b`: the errno.
+    XdpRedirectErr = "xdp_redirect_err",
     /// The vector of NAPI instance `a` interrupts; `b`: descriptors that its device completed so far.
     NicIrq = "nic_irq",
     /// A NAPI poll took `a` packets of at most `b`.

@@ -3,5 +3,6 @@
 pub(crate) mod netperf;
 pub(crate) mod paced;
 pub(crate) mod pktgen;
+pub(crate) mod trafgen;
 pub(crate) mod train;
 pub(crate) mod udp;

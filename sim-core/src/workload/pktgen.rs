@@ -5,7 +5,7 @@
 //! queue maps (every thread uses queue 0, as by default), `netif_receive`.
 
 use crate::config::{Pktgen, XmitMode};
-use crate::kernel::core::dev_xmit::{dev_queue_xmit, netdev_start_xmit};
+use crate::kernel::core::dev_xmit::{dev_queue_xmit, netdev_start_xmit, xmit_flush};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, dev_xmit_complete};
 use crate::kernel::skb::{Packet, Skb, line};
 use crate::kernel::softirq::{cond_resched, local_bh_disable, local_bh_enable};
@@ -148,6 +148,10 @@ impl Thread<'_> {
                 cpu.spend(Cost::PktgenBurst);
             }
             if left > 0 {
+                if left < self.config.burst {
+                    // The last of them said that more would follow.
+                    xmit_flush(cpu, number).await;
+                }
                 cpu.k.skbs.put_spare(cpu, skb, left).await;
             }
         }

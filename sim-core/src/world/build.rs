@@ -10,6 +10,9 @@ use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
 use crate::kernel::drivers::event;
+use crate::kernel::drivers::ixgbe::itr::Itr;
+use crate::kernel::drivers::ixgbe::{self, Ixgbe};
+use crate::kernel::drivers::mlx5::{CQ_LINES, Mlx5};
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::backlog::Backlog;
 use crate::kernel::drivers::nic::Nic;
@@ -19,7 +22,9 @@ use crate::kernel::locking::McsNodes;
 use crate::kernel::lro::Lro;
 use crate::kernel::napi::{Napi, WEIGHT};
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue};
+use crate::kernel::netdev_fields::Fields;
 use crate::kernel::offload::{Offload, offloads};
+use crate::kernel::packet::{Open, PacketSock};
 use crate::kernel::sched::codel::{self, codel_time};
 use crate::kernel::sched::codel_qdisc::Codel;
 use crate::kernel::sched::fq_codel::{self, FqCodel};
@@ -29,17 +34,21 @@ use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::sched::rate::RateCfg;
 use crate::kernel::sched::tbf::{self, Tbf};
-use crate::kernel::sched::watchdog::Watchdog;
+use crate::kernel::sched::qdisc_watchdog::QdiscWatchdog;
+use crate::kernel::sched::watchdog;
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
 use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
 use crate::kernel::udp::{UdpSender, UdpSock, UdpTotals};
 use crate::kernel::variant::{Builtin, Lockless};
+use crate::kernel::xdp::{Pages, Program, Xdp};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
 use crate::machine::cost::Param;
 use crate::machine::layout::LayoutSet;
 use crate::machine::memory::{Placement, Word};
-use crate::machine::nic::{ETH_ZLEN, Flood, Moderation, Port, RxRing, TxRing, Vector, Wire};
+use crate::machine::nic::{
+    ETH_ZLEN, Flood, Moderation, Port, Report, RxRing, TxRing, Vector, Wire,
+};
 use crate::machine::{CtxSpec, Machine, Place};
 use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
@@ -59,6 +68,11 @@ pub(super) enum Body {
     Pktgen {
         workload: usize,
         flow: u32,
+    },
+    Trafgen {
+        workload: usize,
+        sock: u32,
+        packets: Option<u64>,
     },
     Paced(Paced),
     Train {
@@ -109,6 +123,8 @@ pub(super) struct Events {
     pub devices: u32,
     pub stop: u32,
     pub warmup: u32,
+    /// The tick of each CPU.
+    pub ticks: u32,
 }
 
 /// Everything of one run.
@@ -135,6 +151,8 @@ struct Plan {
     flows: Vec<(String, u16)>,
     flow_of: Vec<u32>,
     tasks: Vec<String>,
+    /// Packet sockets, with their names.
+    sockets: Vec<(String, Open)>,
     probe: Option<u32>,
 }
 
@@ -145,6 +163,9 @@ impl World {
             ..Names::default()
         };
         names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        if config.hosts.iter().any(|h| h.kernel.watchdog.is_some()) {
+            names.marks.push(watchdog::MARK_NAME.to_owned());
+        }
         names.reasons = Reason::ALL.iter().map(|r| r.name().to_owned()).collect();
         let plans: Vec<Plan> = config
             .hosts
@@ -155,8 +176,7 @@ impl World {
         let devices: u32 = config
             .hosts
             .iter()
-            .flat_map(|h| &h.devices)
-            .map(device_events)
+            .flat_map(|h| h.devices.iter().map(|d| device_events(h, d)))
             .chain(config.hosts.iter().map(sockets))
             .sum();
         let events = Events {
@@ -164,6 +184,7 @@ impl World {
             devices: 2 * contexts,
             stop: 2 * contexts + devices,
             warmup: 2 * contexts + devices + 1,
+            ticks: 2 * contexts + devices + 2,
         };
         let shared = Shared {
             engine: Rc::new(Engine::new(
@@ -191,7 +212,7 @@ impl World {
             };
             base += plan.contexts.len() as u32;
             for (d, device) in host.devices.iter().enumerate() {
-                events_of.extend((0..device_events(device)).map(|e| (index, d, e)));
+                events_of.extend((0..device_events(host, device)).map(|e| (index, d, e)));
             }
             events_of.extend((0..sockets(host)).map(|s| (index, TIMERS, s)));
             let prefix = if config.hosts.len() > 1 {
@@ -268,12 +289,12 @@ fn sockets(host: &config::Host) -> u32 {
 }
 
 /// Engine ids that a device needs: its hardware's, then one for each watchdog of a root qdisc.
-fn device_events(d: &config::Device) -> u32 {
+fn device_events(host: &config::Host, d: &config::Device) -> u32 {
     let timers = match root_qdisc(d) {
         config::Qdisc::Tbf(_) => d.txqs,
         _ => 0,
     };
-    hardware_events(d) + timers
+    hardware_events(host, d) + timers
 }
 
 /// The root of each transmit queue.
@@ -284,13 +305,14 @@ fn root_qdisc(d: &config::Device) -> &config::Qdisc {
     }
 }
 
-fn hardware_events(d: &config::Device) -> u32 {
+fn hardware_events(host: &config::Host, d: &config::Device) -> u32 {
+    let watchdog = u32::from(host.kernel.watchdog.is_some());
     match d.kind {
         DeviceKind::Dummy
         | DeviceKind::Vlan(_)
         | DeviceKind::Loopback
         | DeviceKind::Veth(_) => 0,
-        DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32,
+        DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32 + watchdog,
     }
 }
 
@@ -313,11 +335,13 @@ impl Plan {
             flows: Vec::new(),
             flow_of: Vec::new(),
             tasks: std::mem::take(tasks),
+            sockets: Vec::new(),
             probe: None,
         };
         for w in &host.workloads {
             match w {
                 Workload::Pktgen(p) => plan.cpus.extend(&p.cpus),
+                Workload::Trafgen(t) => plan.cpus.extend(&t.cpus),
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
                 Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
@@ -326,7 +350,7 @@ impl Plan {
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
                 }
-                Workload::Forward { .. } => {}
+                Workload::Forward { .. } | Workload::XdpRedirect { .. } => {}
             }
         }
         for d in &host.devices {
@@ -361,6 +385,29 @@ impl Plan {
                                 flow,
                             },
                         );
+                    }
+                }
+                Workload::Trafgen(t) => {
+                    for (n, &cpu) in t.cpus.iter().enumerate() {
+                        let flow = plan.flow(&host.devices[t.dev].name, cpu);
+                        let sock = plan.sockets.len() as u32;
+                        let name = format!("{}@{cpu}", host.devices[t.dev].name);
+                        plan.sockets.push((
+                            name,
+                            Open {
+                                dev: t.dev,
+                                flow,
+                                number: sock,
+                                bypass: !t.qdisc_path,
+                                frames: t.frames,
+                            },
+                        ));
+                        let body = Body::Trafgen {
+                            workload: index,
+                            sock,
+                            packets: t.share(n),
+                        };
+                        plan.add(cpu, Level::Task, format!("trafgen/{cpu}"), body);
                     }
                 }
                 &Workload::Paced {
@@ -400,7 +447,7 @@ impl Plan {
                     };
                     plan.add(*cpu, Level::Task, format!("train/{cpu}"), body);
                 }
-                Workload::Forward { from, .. } => {
+                Workload::Forward { from, .. } | Workload::XdpRedirect { from, .. } => {
                     let DeviceKind::Nic(nic) = &host.devices[*from].kind else {
                         panic!("workloads[{index}].from is a NIC")
                     };
@@ -430,12 +477,13 @@ impl Plan {
     fn add_probe(&mut self, host: &config::Host) {
         let dev = host.workloads.first().and_then(|w| match w {
             Workload::Pktgen(p) => Some(p.dev),
+            Workload::Trafgen(t) => Some(t.dev),
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
             Workload::UdpFlood(u) => Some(u.dev),
             Workload::UdpSink(_) => None,
             // The next segment is the probe.
-            Workload::Netperf(_) | Workload::Netserver(_) => None,
+            Workload::Netperf(_) | Workload::Netserver(_) | Workload::XdpRedirect { .. } => None,
         });
         if let (Some(dev), Some(&cpu)) = (dev, self.cpus.first()) {
             let flow = self.flows.len() as u32;
@@ -521,12 +569,15 @@ impl Plan {
         let queued: u64 = host.devices.iter().map(queue_room).sum();
         let packets: Option<u64> = host.workloads.iter().try_fold(0u64, |sum, w| match w {
             Workload::Pktgen(p) => Some(sum + p.packets? * p.cpus.len() as u64),
+            Workload::Trafgen(t) => Some(sum + t.packets?),
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
             Workload::UdpFlood(u) => Some(sum + u.packets? * u.cpus.len() as u64),
             // What it holds came from a sender, on this host or another.
             Workload::UdpSink(_) | Workload::Netperf(_) | Workload::Netserver(_) => None,
+            // Frames are pages, not skbs.
+            Workload::XdpRedirect { .. } => Some(sum),
         });
         let queued = queued + backlog_room(host);
         let sockets: u64 = host.workloads.iter().map(socket_room).sum();
@@ -660,12 +711,59 @@ fn rx_pages(memory: &mut Placement, name: &str, rx_ring: u32) -> Word {
     first
 }
 
+/// A second transmit ring for each channel, for redirected frames; reports once a doorbell.
+fn mlx5(memory: &mut Placement, name: &str, nic: &config::Nic) -> Mlx5 {
+    let channels = nic.irq_cpus.len();
+    let mut port = port(memory, name, nic);
+    for _ in 0..channels {
+        // Descriptors of 64 bytes.
+        let lines = memory.lines(&format!("{name} xdp ring"), nic.tx_ring);
+        port.tx.push(TxRing::new(nic.tx_ring, lines, 1));
+    }
+    port.tx = std::mem::take(&mut port.tx)
+        .into_iter()
+        .map(|ring| ring.reporting(Report::Doorbell))
+        .collect();
+    let pages = (nic.rx_ring + nic.tx_ring) * channels as u32 * 2;
+    Mlx5 {
+        port,
+        channels,
+        pages: Pages::place(memory, name, pages),
+        program: Cell::new(None),
+        cqs: memory.lines(
+            &format!("{name} completion queues"),
+            channels as u32 * CQ_LINES,
+        ),
+        session: (0..channels).map(|_| Cell::new(0)).collect(),
+        xdp_xmit: Cell::new(0),
+        xdp_xmit_full: Cell::new(0),
+        xdp_drop: Cell::new(0),
+    }
+}
+
+/// Frames of a traffic generator: `pps` a second, or as many as the ring takes.
+fn flood(flow: u32, len: u32, pps: Option<u64>, packets: Option<u64>) -> Flood {
+    Flood {
+        frame: Frame {
+            flow,
+            len,
+            port: flow,
+            segs: 1,
+            ..Frame::default()
+        },
+        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
+        frames: packets.unwrap_or(u64::MAX),
+        start: Instant::ZERO,
+    }
+}
+
 fn hardware(moderation: config::Moderation) -> Moderation {
     match moderation {
         config::Moderation::Delay { after, frames } => Moderation::Delay {
             after: Span::from_ps(after),
             frames,
         },
+        config::Moderation::Adaptive => Moderation::Throttle(Cell::new(Itr::first())),
         config::Moderation::Throttle(gap) => Moderation::Throttle(Cell::new(Span::from_ps(gap))),
     }
 }
@@ -746,7 +844,7 @@ impl HostBuilder<'_> {
         let mut kernel = Kernel {
             config: host.kernel.clone(),
             skbs,
-            costs: CostTable::new(&host.kernel.costs),
+            costs: CostTable::new(host.kernel.version, &host.kernel.costs),
             softnets: (0..cpus).map(|_| Softnet::default()).collect(),
             mcs: (0..cpus as u16)
                 .map(|c| McsNodes::place(memory, c))
@@ -754,6 +852,7 @@ impl HostBuilder<'_> {
             devs: Vec::new(),
             txqs: Vec::new(),
             qdiscs: Vec::new(),
+            packet_socks: Vec::new(),
             flows: plan
                 .flows
                 .iter()
@@ -768,6 +867,7 @@ impl HostBuilder<'_> {
             udp: UdpTotals::default(),
             timers: Cell::new(0),
             clock: host.kernel.clock.map(Clock::new),
+            xdp: Xdp::new(cpus, vec![Vec::new()]),
             held: Cell::new(0),
         };
         for (i, c) in plan.contexts.iter().enumerate() {
@@ -780,7 +880,12 @@ impl HostBuilder<'_> {
             self.device(&mut kernel, (index, offload), device, memory, locks);
         }
         self.receive_side(&mut kernel, cpus as u16, memory, locks);
-        self.rx_loads(&kernel, plan);
+        for (name, open) in &plan.sockets {
+            kernel
+                .packet_socks
+                .push(PacketSock::place(memory, name, *open));
+        }
+        self.rx_loads(&mut kernel, plan);
         for (workload, w) in host.workloads.iter().enumerate() {
             let flow = plan.flow_of[workload];
             if let Some(spec) = socket(w, flow, self.windows) {
@@ -853,8 +958,10 @@ impl HostBuilder<'_> {
                 at,
                 !matches!(d.kind, DeviceKind::Nic(_)),
                 bql_limits(d, self.host.kernel.hz),
+                self.host.kernel.version,
                 locks,
             );
+            txq.index = queue;
             let root = root_qdisc(d);
             if *root != config::Qdisc::Noqueue {
                 txq.qdisc = Some(k.qdiscs.len());
@@ -866,7 +973,7 @@ impl HostBuilder<'_> {
                     name: &name,
                     number: k.qdiscs.len() as u32,
                     txq: k.txqs.len(),
-                    timer: self.first_device + hardware_events(d) + queue,
+                    timer: self.first_device + hardware_events(self.host, d) + queue,
                     child: false,
                     lockless: !matches!(
                         k.config.lockless,
@@ -878,6 +985,10 @@ impl HostBuilder<'_> {
             }
             k.txqs.push(txq);
         }
+        for (index, txq) in k.txqs[first..].iter_mut().enumerate() {
+            txq.index = index as u32;
+        }
+        let host = self.host;
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
             DeviceKind::Loopback => Driver::Loopback,
@@ -901,6 +1012,7 @@ impl HostBuilder<'_> {
                         wake_thresh: nic.wake_thresh,
                         forward_to: Cell::new(None),
                     }),
+                    config::NicDriver::Mlx5 => Driver::Mlx5(Box::new(mlx5(memory, &d.name, nic))),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
                         pages: rx_pages(memory, &d.name, nic.rx_ring),
                         buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
@@ -908,36 +1020,87 @@ impl HostBuilder<'_> {
                         lro: Lro::new(LRO_MAX),
                         port: port(memory, &d.name, nic),
                     }),
+                    config::NicDriver::Ixgbe => {
+                        let adaptive = nic.moderation == config::Moderation::Adaptive;
+                        let rings = (0..nic.irq_cpus.len()).map(|q| {
+                            let name = format!("{}:{q}", d.name);
+                            ixgbe::Ring::place(memory, &host.layouts, &name, nic.tx_ring)
+                        });
+                        Driver::Ixgbe(Box::new(Ixgbe {
+                            rings: rings.collect(),
+                            itr: nic.irq_cpus.iter().map(|_| Itr::new(adaptive)).collect(),
+                            adapter: memory.lines(&format!("{} adapter tx_ring[]", d.name), 1),
+                            port: port(memory, &d.name, nic),
+                            forward_to: Cell::new(None),
+                        }))
+                    }
                 }
             }
         };
         let events = self.first_device;
-        self.first_device += device_events(d);
+        self.first_device += device_events(host, d);
         k.devs.push(NetDevice {
             name: d.name.clone(),
             txqs: first..k.txqs.len(),
             driver,
             offload,
             events,
-            watchdogs: hardware_events(d),
+            watchdogs: hardware_events(self.host, d),
             mq: matches!(d.qdisc, config::Qdisc::Mq(_)),
             rx_dropped: Cell::new(0),
             rps_cpus: d.rps_cpus.clone(),
             xps: d.xps.clone(),
+            fields: Fields::place(
+                memory,
+                self.host.layouts.by_name.get("net_device"),
+                &d.name,
+                d.txqs,
+            ),
             tx_packets: Cell::new(0),
             tx_bytes: Cell::new(0),
             tx_dropped: Cell::new(0),
             rx_packets: Cell::new(0),
+            watchdog_due: Cell::new(false),
+            tx_timeouts: Cell::new(0),
         });
     }
 
-    fn rx_loads(&self, k: &Kernel, plan: &Plan) {
+    fn rx_loads(&self, k: &mut Kernel, plan: &Plan) {
         let mut flow = 0;
         for w in &self.host.workloads {
             match w {
                 Workload::Pktgen(p) => flow += p.cpus.len(),
+                Workload::Trafgen(t) => flow += t.cpus.len(),
                 Workload::Paced { cpus, .. } => flow += cpus.len(),
                 Workload::Train { packets, .. } => flow += train::pairs(packets).len(),
+                &Workload::XdpRedirect {
+                    from,
+                    to,
+                    map,
+                    size,
+                    pps,
+                    packets,
+                } => {
+                    let Driver::Mlx5(nic) = &k.devs[from].driver else {
+                        panic!("checked before: only this driver has XDP")
+                    };
+                    nic.program.set(Some(if map {
+                        let slots = &mut k.xdp.maps[0];
+                        slots.push(to);
+                        Program::RedirectMap {
+                            map: 0,
+                            key: slots.len() - 1,
+                            flags: 0,
+                        }
+                    } else {
+                        Program::Redirect {
+                            ifindex: to.unwrap_or(usize::MAX),
+                            flags: 0,
+                        }
+                    }));
+                    nic.port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
+                    flow += 1;
+                }
                 &Workload::Forward {
                     from,
                     to,
@@ -946,22 +1109,13 @@ impl HostBuilder<'_> {
                     packets,
                 } => {
                     debug_assert!(flow < plan.flows.len());
-                    let Driver::Nic(nic) = &k.dev(from).driver else {
-                        panic!("checked in Plan::new")
+                    let (forward_to, port) = match &k.dev(from).driver {
+                        Driver::Nic(nic) => (&nic.forward_to, &nic.port),
+                        Driver::Ixgbe(nic) => (&nic.forward_to, &nic.port),
+                        _ => panic!("checked in Plan::new"),
                     };
-                    nic.forward_to.set(Some(to));
-                    nic.port.rx[0].set_flood(Flood {
-                        frame: Frame {
-                            flow: flow as u32,
-                            len: size,
-                            port: flow as u32,
-                            segs: 1,
-                            ..Frame::default()
-                        },
-                        every: pps.map_or(Span::ZERO, |n| Span::from_ps(1_000_000_000_000 / n)),
-                        frames: packets.unwrap_or(u64::MAX),
-                        start: Instant::ZERO,
-                    });
+                    forward_to.set(Some(to));
+                    port.rx[0].set_flood(flood(flow as u32, size, pps, packets));
                     flow += 1;
                 }
                 Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,
@@ -1086,7 +1240,7 @@ fn qdisc(
                 peak: t.peak.map(|(bits, mtu)| (rate(bits), mtu)),
             };
             let child = child.expect("made above");
-            Queueing::Tbf(Box::new(Tbf::new(settings, Watchdog::new(spot.timer), child)))
+            Queueing::Tbf(Box::new(Tbf::new(settings, QdiscWatchdog::new(spot.timer), child)))
         }),
         config::Qdisc::Mq(_) | config::Qdisc::Noqueue => {
             unreachable!("neither is ever in the way of a packet")

@@ -7,6 +7,7 @@ use crate::kernel::netdev::Driver;
 use crate::kernel::skb::Skb;
 use crate::kernel::udp::UdpTotals;
 use crate::kernel::{Cpu, Func};
+use crate::kernel::locking::Inspect;
 use crate::kernel::sched::qdisc::{Qdisc, state};
 use crate::trace::Level;
 use crate::violation::{Law, Violation};
@@ -32,6 +33,8 @@ impl World {
             if *stop == StopReason::Quiescent {
                 self.check_skbs(host, &mut found);
                 self.check_flows(host, &mut found);
+                self.check_xdp(host, &mut found);
+                self.check_rings(host, &mut found);
             }
         }
         if *stop == StopReason::Quiescent {
@@ -183,13 +186,14 @@ impl World {
             .qdiscs
             .iter()
             .flat_map(|q| q.locks())
-            .chain(k.txqs.iter().map(|t| t.xmit_lock()))
-            .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()))
-            .chain(k.socks.iter().map(|s| s.slock()))
-            .chain(k.backlogs.iter().map(|b| b.lock()))
-            .chain(k.udp_socks.iter().flat_map(|s| s.locks()));
+            .map(|l| l as &dyn Inspect)
+            .chain(k.txqs.iter().map(|t| t.xmit_lock() as &dyn Inspect))
+            .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect))
+            .chain(k.socks.iter().map(|s| s.slock() as &dyn Inspect))
+            .chain(k.backlogs.iter().map(|b| b.lock() as &dyn Inspect))
+            .chain(k.udp_socks.iter().flat_map(|s| s.locks().map(|l| l as &dyn Inspect)));
         for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
-            let owner = lock.stats.owner();
+            let owner = lock.stats().owner();
             let what = format!(
                 "a lock is held by {owner:?} although nothing runs ({:?})",
                 lock.word()
@@ -207,8 +211,7 @@ impl World {
         let k = &host.kernel;
         let queued: usize = k.qdiscs.iter().map(|q| q.peek_all(host.cpu(0)).len()).sum();
         let on_rings: usize = (0..k.devs.len())
-            .filter_map(|d| k.port(d))
-            .flat_map(|port| &port.tx)
+            .flat_map(|d| k.dev(d).driver.skb_rings())
             .map(|ring| ring.frames())
             .sum();
         let on_sockets: usize = k.socks.iter().map(|s| s.skbs()).sum();
@@ -220,6 +223,47 @@ impl World {
                 k.skbs.in_use()
             );
             found.push(self.violation(Law::PacketLost, what));
+        }
+        if known == k.held.get() as usize {
+            let leaks = k.packet_socks.iter().filter_map(|s| s.leaks(host.cpu(0)));
+            found.extend(leaks.map(|what| self.violation(Law::CounterMismatch, what)));
+        }
+    }
+
+    /// Every bulk queue is flushed at the end of its poll.
+    fn check_xdp(&self, host: &Host, found: &mut Vec<Violation>) {
+        let queued = host.kernel.xdp.queued();
+        if queued > 0 {
+            let what = format!(
+                "{queued} redirected frames wait in bulk queues, and no poll is due to flush them"
+            );
+            found.push(self.violation(Law::BulkNotFlushed, what));
+        }
+    }
+
+    /// Every posted descriptor gets its doorbell: posted = rung = completed once nothing happens any more.
+    fn check_rings(&self, host: &Host, found: &mut Vec<Violation>) {
+        for dev in &host.kernel.devs {
+            let Some(port) = dev.driver.port() else {
+                continue;
+            };
+            for (i, ring) in port.tx.iter().enumerate() {
+                let (posted, rung, completed) = ring.counts();
+                if rung < posted {
+                    let what = format!(
+                        "{} descriptors of {} ring {i} were posted without a doorbell",
+                        posted - rung,
+                        dev.name
+                    );
+                    found.push(self.violation(Law::DoorbellMissing, what));
+                } else if completed < rung {
+                    let what = format!(
+                        "{} ring {i}: {posted} descriptors posted, {completed} completed",
+                        dev.name
+                    );
+                    found.push(self.violation(Law::CounterMismatch, what));
+                }
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::build::{Host, World};
 use crate::kernel::sched::qdisc::Qdisc;
+use crate::engine::time::Span;
+use crate::kernel::locking::Inspect;
 use crate::kernel::tcp::Sock;
 use crate::machine::counters::Reading;
 use crate::metrics::{self, Metrics};
@@ -11,6 +13,7 @@ impl World {
     pub(super) fn begin_window(&self) {
         for host in &self.hosts {
             host.machine.account_all();
+            host.machine.reset_accesses();
             for f in &host.kernel.flows {
                 f.latency.borrow_mut().reset();
             }
@@ -77,38 +80,6 @@ impl World {
             .iter()
             .flat_map(|h| h.kernel.socks.iter().map(move |s| (h, s)))
     }
-
-    fn lines(&self) -> Vec<metrics::Line> {
-        let mut all = Vec::new();
-        let (mut first_line, mut first_word) = (0, 0);
-        for host in &self.hosts {
-            let hitms = host.machine.word_hitms();
-            let moves = host.machine.line_moves();
-            let mut fields: Vec<Vec<(String, u64)>> = vec![Vec::new(); moves.len()];
-            for (word, &hitm) in hitms.iter().enumerate().filter(|(_, h)| **h > 0) {
-                let name = &self.names.words[first_word + word];
-                fields[name.line as usize].push((name.name.clone(), hitm));
-            }
-            for (i, (&(transfers, hitm), by_field)) in moves.iter().zip(fields).enumerate() {
-                if transfers > 0 {
-                    let mut name = self.names.lines[first_line + i].name.clone();
-                    if self.hosts.len() > 1 {
-                        // Each host has lines of the same names.
-                        name.insert_str(0, &format!("{}/", host.name));
-                    }
-                    all.push(metrics::Line {
-                        name,
-                        transfers,
-                        hitm,
-                        hitm_by_field: by_field,
-                    });
-                }
-            }
-            first_line += moves.len();
-            first_word += hitms.len();
-        }
-        all
-    }
 }
 
 fn busy(host: &Host) -> metrics::Busy {
@@ -146,6 +117,14 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
             rx_dropped: d.rx_dropped.get()
                 + k.port(i)
                     .map_or(0, |p| p.rx.iter().map(|r| r.missed.get()).sum()),
+            doorbells: k
+                .port(i)
+                .map_or(0, |p| p.tx.iter().map(|r| r.doorbells()).sum()),
+            tx_ring_max: k
+                .port(i)
+                .and_then(|p| p.tx.iter().map(|r| u64::from(r.used_max())).max())
+                .unwrap_or(0),
+            tx_timeouts: d.tx_timeouts.get(),
         });
     }
     for q in &k.qdiscs {
@@ -173,15 +152,18 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
     let others = k
         .txqs
         .iter()
-        .map(|t| t.xmit_lock())
-        .chain(k.skbs.caches().into_iter().map(|c| c.list_lock()));
-    m.locks
-        .extend(others.map(|l| l.stats.read(&host.lock_names[l.stats.number() as usize])));
+        .map(|t| t.xmit_lock() as &dyn Inspect)
+        .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect));
+    m.locks.extend(others.map(|l| {
+        l.stats()
+            .read(&host.lock_names[l.stats().number() as usize])
+    }));
     read_receive(host, m);
     for &cpu in &host.cpus {
         m.cpus.push(read_cpu(
             format!("CPU{}", first_cpu + cpu),
             &host.machine.reading(cpu),
+            host.machine.costs.cycle,
         ));
     }
 }
@@ -231,7 +213,8 @@ fn read_receive(host: &Host, m: &mut Metrics) {
     }
 }
 
-fn read_cpu(name: String, r: &Reading) -> metrics::Cpu {
+fn read_cpu(name: String, r: &Reading, cycle: Span) -> metrics::Cpu {
+    let kernel = r.task - r.user + r.softirq + r.hardirq;
     metrics::Cpu {
         name,
         task: r.task,
@@ -240,7 +223,10 @@ fn read_cpu(name: String, r: &Reading) -> metrics::Cpu {
         idle: r.idle,
         spin: r.spin,
         stall: r.stall,
+        user: r.user,
         instructions: r.instructions,
+        user_instructions: r.user_instructions,
+        cycles: kernel.checked_div(cycle.ps()).unwrap_or(0),
         llc_references: r.llc_references,
         llc_misses: r.llc_misses,
         hitm: r.hitm,
@@ -262,7 +248,15 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
     }
     for (n, w) in now.devices.iter_mut().zip(&warm.devices) {
         less!(
-            n, w, tx_packets, tx_bytes, tx_dropped, rx_packets, rx_dropped
+            n,
+            w,
+            tx_packets,
+            tx_bytes,
+            tx_dropped,
+            rx_packets,
+            rx_dropped,
+            doorbells,
+            tx_timeouts
         );
     }
     for (n, w) in now.qdiscs.iter_mut().zip(&warm.qdiscs) {
@@ -286,7 +280,10 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
             idle,
             spin,
             stall,
+            user,
             instructions,
+            user_instructions,
+            cycles,
             llc_references,
             llc_misses,
             hitm,

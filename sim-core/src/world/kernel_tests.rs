@@ -492,3 +492,108 @@ fn looking_again_clears_the_word() {
         })
     });
 }
+
+/// Cores of two threads; CPUs 0 and 1 are siblings.
+fn smt_rig(cpus: u16) -> Rig {
+    let mut rig = Rig::new(Arch::X86_64, cpus);
+    rig.profile.topology.cores = 4;
+    rig.profile.topology.smt = 2;
+    rig
+}
+
+/// Both siblings work: each at g / 2 = 0.65. When one is done, what the other has left goes at its full rate.
+#[test]
+fn work_is_retimed_when_a_sibling_stops() {
+    let log = seen();
+    smt_rig(2).run(|cpu| {
+        let log = log.clone();
+        Box::pin(async move {
+            cpu.insns(if cpu.id() == 0 { 1000 } else { 500 });
+            cpu.settle().await;
+            log.borrow_mut().push((cpu.id(), cpu.now().ns()));
+        })
+    });
+    // 500 / 0.65 = 769; then 1000 - 500 are left.
+    assert_eq!(*log.borrow(), [(1, 769), (0, 1269)]);
+}
+
+/// A sibling in a fence leaves the issue width alone, one that works does not.
+#[test]
+fn a_stalled_sibling_costs_nothing() {
+    let log = seen();
+    smt_rig(2).run(|cpu| {
+        let log = log.clone();
+        Box::pin(async move {
+            if cpu.id() == 0 {
+                cpu.insns(1000);
+                cpu.settle().await;
+                log.borrow_mut().push(cpu.now().ns());
+            } else {
+                for _ in 0..20 {
+                    cpu.smp_mb().await;
+                }
+                // The fences took 200 ns; from there on both work.
+                cpu.insns(130);
+                cpu.settle().await;
+                log.borrow_mut().push(cpu.now().ns());
+            }
+        })
+    });
+    // 200 alone, 130 / 0.65 = 200 shared, and 1000 - 200 - 130 alone again.
+    assert_eq!(*log.borrow(), [400, 1070]);
+}
+
+/// Two siblings miss the same line: one fill, counted once, and neither sees the data before it is there.
+#[test]
+fn siblings_share_a_fill() {
+    let log = seen();
+    smt_rig(3).run(|cpu| {
+        let log = log.clone();
+        Box::pin(async move {
+            let (word, _) = words(cpu);
+            if cpu.id() == 2 {
+                cpu.store(word, 7).await;
+                wait_until(cpu, 2_000).await;
+                return;
+            }
+            cpu.elapse(Span::from_ns(1_000));
+            cpu.settle().await;
+            let (start, before) = (cpu.now(), cpu.counters().llc_references.get());
+            let value = cpu.load_exposed(word).await;
+            let refs = cpu.counters().llc_references.get() - before;
+            log.borrow_mut().push((refs, value, start, cpu.now()));
+        })
+    });
+    let mut log = log.borrow().clone();
+    log.sort_unstable();
+    let [(0, 7, _, second), (1, 7, start, first)] = log[..] else {
+        panic!("one fill, and both see the value: {log:?}")
+    };
+    assert_eq!(first, second, "together");
+    assert_eq!(first.since(start), Span::from_ns(40));
+}
+
+/// `cli` and `popf` wait for the stores before them.
+#[test]
+fn interrupt_flags_wait_for_the_store_buffer() {
+    let mut rig = Rig::new(Arch::X86_64, 2);
+    rig.profile
+        .set(crate::machine::cost::Param::IrqSave, 20_000);
+    rig.run(|cpu| {
+        Box::pin(async move {
+            let (word, _) = words(cpu);
+            if cpu.id() == 1 {
+                cpu.store(word, 1).await;
+                return;
+            }
+            wait(cpu, 1_000).await;
+            let start = cpu.now();
+            cpu.irq_flags().await;
+            assert_eq!(cpu.now().since(start), Span::from_ns(10), "nothing waits");
+            let start = cpu.now();
+            cpu.store(word, 2).await;
+            cpu.irq_flags().await;
+            assert_eq!(cpu.now().since(start), Span::from_ns(50), "40 for the line");
+        })
+    });
+}

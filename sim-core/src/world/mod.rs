@@ -5,6 +5,7 @@ mod check;
 mod collect;
 #[cfg(test)]
 mod kernel_tests;
+mod lines;
 #[cfg(test)]
 mod tcp_tests;
 #[cfg(test)]
@@ -14,7 +15,7 @@ use crate::config::{Config, Stop};
 use crate::engine::task::{self, Flow, Task};
 use crate::engine::time::{Instant, Span};
 use crate::engine::{Class, Engine, Event, StopReason};
-use crate::kernel::sched::watchdog::Watchdog;
+use crate::kernel::sched::qdisc_watchdog::QdiscWatchdog;
 use crate::kernel::{drivers, softirq};
 use crate::metrics::Metrics;
 use crate::trace::{Mode, Recording, Sink};
@@ -172,6 +173,16 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
                     Box::pin(workload::udp::flood(cpu, load, flood))
                 }
                 Body::UdpSink { sock } => Box::pin(workload::udp::sink(cpu, sock, ctx as u32)),
+                Body::Trafgen {
+                    workload,
+                    sock,
+                    packets,
+                } => {
+                    let crate::config::Workload::Trafgen(t) = &from.workloads[workload] else {
+                        unreachable!("a trafgen body comes from a trafgen workload")
+                    };
+                    Box::pin(workload::trafgen::process(cpu, t, sock, packets))
+                }
                 Body::Paced(paced) => Box::pin(workload::paced::sender(cpu, paced)),
                 Body::Netperf { workload } => match &from.workloads[workload] {
                     crate::config::Workload::Netperf(load) => {
@@ -227,6 +238,8 @@ impl World {
         }
         if id == self.events.warmup {
             self.begin_window();
+        } else if id >= self.events.ticks {
+            self.tick(id - self.events.ticks);
         } else if self.is_stale(id) {
             // A qdisc's watchdog that was armed anew.
         } else if let Some(later) = self.late(id) {
@@ -238,6 +251,35 @@ impl World {
             self.device_fires(id - self.events.devices);
         }
         Flow::Go
+    }
+
+    /// Each CPU that can run something gets its timer at a phase of its own.
+    fn start_ticks(&self, host: &Host) {
+        if !host.kernel.config.ticks {
+            return;
+        }
+        let period = tick_period(host);
+        for &cpu in &host.cpus {
+            let name = format!("{}/tick{cpu}", host.name);
+            let phase = host.machine.start_offset(&name, period);
+            let id = self.events.ticks + u32::from(host.machine.first_cpu() + cpu);
+            host.machine.push_device(Instant::ZERO + phase, id);
+        }
+    }
+
+    /// The timer of CPU `n` of the world. An idle CPU's stops for good (`NO_HZ_IDLE`; that it would start
+    /// again when the CPU wakes is not modelled).
+    fn tick(&self, n: u32) {
+        let n = n as u16;
+        let host = self.hosts.iter().find(|h| h.owns_cpu(Some(n)));
+        let host = host.expect("a tick belongs to a CPU");
+        let cpu = n - host.machine.first_cpu();
+        if host.machine.is_busy(cpu) {
+            host.machine.raise_irq(cpu, drivers::TICK_VECTOR);
+            let next = self.engine.now() + tick_period(host);
+            host.machine
+                .push_device(next, self.events.ticks + u32::from(n));
+        }
     }
 
     /// A timer or device event of a host with a coarse clock: when it really fires, if not now.
@@ -252,7 +294,7 @@ impl World {
     }
 
     /// The watchdog that event `id` belongs to, with its host.
-    fn watchdog(&self, id: u32) -> Option<(&Host, &Watchdog)> {
+    fn watchdog(&self, id: u32) -> Option<(&Host, &QdiscWatchdog)> {
         let (index, dev, which) = self.device_event(id.checked_sub(self.events.devices)?);
         let host = &self.hosts[index];
         let device = host.kernel.devs.get(dev)?;
@@ -306,6 +348,7 @@ impl World {
             for (ctx, body) in host.bodies.iter().enumerate() {
                 let flow = match body {
                     Body::Pktgen { flow, .. } => *flow,
+                    Body::Trafgen { sock, .. } => host.kernel.packet_socks[*sock as usize].flow,
                     Body::Train { .. } => {
                         // Its times are absolute.
                         host.machine.start_at(ctx as u32, Instant::ZERO);
@@ -324,8 +367,12 @@ impl World {
                 let offset = host.machine.start_offset(&name, host.start_spread);
                 host.machine.start_at(ctx as u32, Instant::ZERO + offset);
             }
+            self.start_ticks(host);
             for dev in 0..host.kernel.devs.len() {
                 let vectors = host.kernel.port(dev).map_or(0, |p| p.vectors.len());
+                if vectors > 0 {
+                    drivers::arm_watchdog(&host.kernel, &host.machine, dev);
+                }
                 for v in 0..vectors {
                     drivers::arm_flood(&host.kernel, &host.machine, dev, v);
                 }
@@ -356,6 +403,10 @@ impl World {
             return;
         }
     }
+}
+
+fn tick_period(host: &Host) -> Span {
+    Span::from_ps(1_000_000_000_000 / u64::from(host.kernel.config.hz))
 }
 
 impl Host {

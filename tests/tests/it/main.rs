@@ -7,6 +7,8 @@ mod determinism;
 mod features_recordings;
 mod golden;
 mod laws;
+mod layouts;
+mod lltx;
 mod nic_recordings;
 mod planted;
 mod support;

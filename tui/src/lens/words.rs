@@ -150,6 +150,8 @@ pub fn arguments(trace: &Trace, record: &Record) -> String {
         Kind::QdiscBulk => format!("{b} at once from {}", qdisc(a)),
         Kind::WireDone => format!("{} {b} bytes left", txq(a)),
         Kind::NicIrq => format!("napi {a}, {b} descriptors completed"),
+        Kind::XdpXmit => format!("{a} frames{}", if b == 1 { ", doorbell" } else { "" }),
+        Kind::XdpRedirectErr => format!("page {a} errno {b}"),
         Kind::NapiPoll => format!("{a} of {b} packets"),
         Kind::Dql => {
             let field = DqlField::ALL.get((a & 0xff) as usize);

@@ -63,7 +63,7 @@ fn bulked(bulk: u32, budget: u32) -> Setup {
 
 /// Less than the machine can do is offered.
 fn loaded(variant: &str, mpps: u32) -> Setup {
-    setup(variant, "redirect", "on").with("mpps", mpps)
+    setup(variant, "redirect", "on").with("mpps", format!("\"{mpps}Mpps\""))
 }
 
 fn extra() -> Vec<Setup> {
@@ -253,7 +253,7 @@ pub mod tests {
         } else {
             0.0
         };
-        let busy = if setup.get("mpps") == Some("1") {
+        let busy = if setup.get("mpps") == Some("\"1Mpps\"") {
             200.0
         } else {
             base

@@ -8,6 +8,7 @@ use crate::kernel::drivers;
 use crate::kernel::netdev::{
     Driver, ENETDOWN, ENOMEM, NET_XMIT_DROP, NET_XMIT_SUCCESS, NETDEV_TX_BUSY, dev_xmit_complete,
 };
+use crate::kernel::netdev_fields::{self, Reads};
 use crate::kernel::sched::generic::{
     is_running, locked_run_begin, locked_run_end, qdisc_run_dequeued, sch_direct_xmit,
 };
@@ -39,6 +40,7 @@ pub async fn dev_queue_xmit(cpu: Cpu<'_>, dev: usize, queue_mapping: usize, skb:
         k.skbs.head_lines(skb, line::SHINFO, 0),
     ])
     .await;
+    netdev_fields::read(cpu, dev, Reads::QueueXmit).await;
     cpu.load(txq.qdisc_word).await;
     let rc = match qdisc {
         Some(q) => {
@@ -124,11 +126,13 @@ async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
 async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 {
     let txq = cpu.k.txq(number);
     let mut head = skb;
+    netdev_fields::read(cpu, dev, Reads::Noqueue).await;
     if !cpu.k.config.validate_in_lock {
         cpu.spend(Cost::ValidateXmit);
         let reads = line::L1 | line::L2 | line::L3;
         cpu.touch([cpu.k.skbs.struct_lines(skb, reads, line::L0)])
             .await;
+        netdev_fields::read(cpu, dev, Reads::Validate).await;
         if !cpu.k.skbs.is_plain(skb) {
             let Some(valid) = validate_xmit_skb(cpu, dev, skb).await else {
                 return ENOMEM;
@@ -151,6 +155,7 @@ async fn xmit_noqueue(cpu: Cpu<'_>, dev: usize, number: usize, skb: Skb) -> i32 
     loop {
         let next = cpu.k.skbs.next(lost);
         cpu.k.bump(&cpu.k.dev(dev).tx_dropped, 1);
+        netdev_fields::count_dropped(cpu, dev).await;
         cpu.k.drop_skb(cpu, lost, Reason::TxQueueStopped).await;
         match next {
             Some(skb) => lost = skb,
@@ -201,6 +206,7 @@ async fn validate(cpu: Cpu<'_>, dev: usize, skb: Skb) -> Option<Validated> {
     });
     cpu.touch([skbs.struct_lines(skb, reads, line::L0)]).await;
     cpu.touch([skbs.head_lines(skb, line::SHINFO, 0)]).await;
+    netdev_fields::read(cpu, dev, Reads::Validate).await;
     if skbs.is_plain(skb) {
         return Some(Validated {
             head: skb,
@@ -261,9 +267,14 @@ async fn xmit_list(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
         cpu.spend(Cost::DevHardStartXmit);
         let next = skbs.next(skb);
         skbs.set_next(skb, None);
+        netdev_fields::read(cpu, cpu.k.txq(number).dev, Reads::XmitOne).await;
         let rc = netdev_start_xmit(cpu, skb, number, next.is_some()).await;
         if !dev_xmit_complete(rc) {
             skbs.set_next(skb, next);
+            if skb != first {
+                // The list ends sooner than its packets were told.
+                xmit_flush(cpu, number).await;
+            }
             return Xmit {
                 rc,
                 rest: Some(skb),
@@ -273,6 +284,7 @@ async fn xmit_list(cpu: Cpu<'_>, first: Skb, number: usize) -> Xmit {
             return Xmit { rc, rest: None };
         };
         if cpu.k.txq(number).drv_stopped(cpu).await {
+            xmit_flush(cpu, number).await;
             return Xmit {
                 rc: NETDEV_TX_BUSY,
                 rest: Some(next),
@@ -287,7 +299,8 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     let k = cpu.k;
     let txq = k.txq(number);
     let device = k.dev(txq.dev);
-    cpu.elapse(cpu.machine().costs.indirect_call);
+    netdev_fields::read(cpu, txq.dev, Reads::StartXmit).await;
+    cpu.indirect_call();
     let (len, id) = (k.skbs.len(skb), k.skbs.id(skb));
     cpu.record(Kind::DevXmit, id, txq.number);
     if let Driver::Vlan(vlan) = &device.driver {
@@ -300,14 +313,34 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
         Driver::Loopback => drivers::loopback::loopback_xmit(cpu, txq.dev, skb).await,
         Driver::Veth(veth) => drivers::veth::veth_xmit(cpu, veth, skb).await,
+        Driver::Mlx5(nic) => drivers::mlx5::xmit(cpu, nic, txq, skb, more).await,
         Driver::Myri10ge(nic) => drivers::myri10ge::xmit(cpu, nic, txq, skb).await,
+        Driver::Ixgbe(nic) => drivers::ixgbe::xmit(cpu, nic, txq, skb, more).await,
         Driver::Nic(nic) => drivers::nic::xmit(cpu, nic, txq, skb, more).await,
     };
     if dev_xmit_complete(rc) {
         k.bump(&device.tx_packets, 1);
         k.bump(&device.tx_bytes, u64::from(len));
         k.sent(seen);
+        netdev_fields::count_tx(cpu, txq.dev).await;
         txq.trans_update(cpu).await;
+        if !more {
+            xmit_flush(cpu, number).await;
+        }
     }
     rc
+}
+
+/// The core's half of `ndo_xmit_flush` (August 2014): after a packet, or the last of a list, the driver is
+/// told to tell the device, if it has the operation.
+pub(crate) async fn xmit_flush(cpu: Cpu<'_>, number: usize) {
+    if !cpu.k.config.tx_kick.in_core() {
+        return;
+    }
+    cpu.spend(Cost::XmitFlushTest);
+    let txq = cpu.k.txq(number);
+    if let Driver::Ixgbe(nic) = &cpu.k.dev(txq.dev).driver {
+        cpu.elapse(cpu.machine().costs.indirect_call);
+        drivers::ixgbe::xmit_flush(cpu, nic, txq).await;
+    }
 }

@@ -6,6 +6,7 @@
 use crate::frame::L4;
 use crate::kernel::backlog;
 use crate::kernel::netdev::Driver;
+use crate::kernel::netdev_fields::{self, Reads};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::{Cost, Cpu, Func, Reason};
 
@@ -26,6 +27,7 @@ pub(crate) async fn __netif_receive_skb(cpu: Cpu<'_>, mut dev: usize, skb: Skb, 
     backlog::count_processed(cpu).await;
     cpu.touch([skbs.struct_lines(skb, line::L1 | line::L2 | line::L3, line::L0)])
         .await;
+    netdev_fields::read(cpu, dev, Reads::Receive).await;
     // another_round: each VLAN device takes one tag off.
     loop {
         let mut meta = skbs.meta(skb);

@@ -1,20 +1,23 @@
 //! Drivers, and what all of them do with their hardware: doorbells, interrupts, events.
 
 pub mod dummy;
+pub mod ixgbe;
 pub mod loopback;
+pub mod mlx5;
 pub mod myri10ge;
 pub mod nic;
 pub mod veth;
 pub mod vlan;
 
 use super::napi::napi_schedule;
-use super::netdev::{Driver, TxQueue};
+use super::netdev::{Driver, TxQueue, txq_state};
 use super::softirq::{TIMER, raise_softirq};
+use super::xdp::XdpFrame;
 use super::{Cost, Cpu, Func, Kernel};
 use crate::engine::time::Instant;
 use crate::frame::Frame;
 use crate::machine::Machine;
-use crate::machine::nic::Port;
+use crate::machine::nic::{Done, Port};
 use crate::trace::Kind;
 
 /// A device's events, as offsets from its first engine id.
@@ -28,11 +31,15 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 61;
+pub const MAX_VECTORS: usize = 59;
 /// Another CPU's `smp_call_function_single_async`: only RPS'.
-pub(crate) const IPI_VECTOR: u32 = 61;
+pub(crate) const IPI_VECTOR: u32 = 59;
 /// A high-resolution timer: only qdiscs' watchdogs.
-pub(crate) const HRTIMER_VECTOR: u32 = 62;
+pub(crate) const HRTIMER_VECTOR: u32 = 60;
+/// The timer of a device's transmit watchdog.
+const WATCHDOG_VECTOR: u32 = 61;
+/// The periodic timer tick of a CPU.
+pub(crate) const TICK_VECTOR: u32 = 62;
 /// The local timer's interrupt.
 pub(crate) const TIMER_VECTOR: u32 = 63;
 
@@ -42,6 +49,8 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     match &cpu.k.dev(dev).driver {
         Driver::Nic(nic) => nic::poll(cpu, dev, nic, napi, weight).await,
         Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Mlx5(nic) => mlx5::poll(cpu, dev, nic, napi, weight).await,
+        Driver::Ixgbe(nic) => ixgbe::clean::poll(cpu, dev, nic, napi, weight).await,
         Driver::Veth(veth::Veth { rq: Some(rq), .. }) => veth::poll(cpu, dev, rq, weight).await,
         Driver::Dummy | Driver::Vlan(_) | Driver::Loopback | Driver::Veth(_) => {
             unreachable!("they have no NAPI")
@@ -49,10 +58,36 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
     }
 }
 
+/// Whether device `dev` has an `ndo_xdp_xmit`.
+pub(crate) fn has_xdp_xmit(k: &Kernel, dev: usize) -> bool {
+    k.devs
+        .get(dev)
+        .is_some_and(|d| matches!(d.driver, Driver::Mlx5(_)))
+}
+
+/// `ndo_xdp_xmit`: how many of `frames` the driver took, or `None` if it has no such function. Frames
+/// that it did not take are freed.
+pub(crate) async fn xdp_xmit(
+    cpu: Cpu<'_>,
+    dev: usize,
+    frames: &[XdpFrame],
+    flush: bool,
+) -> Option<u32> {
+    match &cpu.k.devs.get(dev)?.driver {
+        Driver::Mlx5(nic) => Some(mlx5::xdp_xmit(cpu, dev, nic, frames, flush).await),
+        _ => None,
+    }
+}
+
 /// The driver writes the tail of transmit ring `queue`: an uncached write, behind all stores before it.
 pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: &TxQueue) {
     cpu.smp_wmb().await;
     cpu.elapse(cpu.machine().costs.mmio);
+    posted_doorbell(cpu, port, queue, txq);
+}
+
+/// The tail of transmit ring `queue` was written.
+pub(crate) fn posted_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: &TxQueue) {
     let ring = &port.tx[queue];
     cpu.record(
         Kind::Doorbell,
@@ -72,9 +107,19 @@ pub(crate) async fn ring_doorbell(cpu: Cpu<'_>, port: &Port, queue: usize, txq: 
 /// Completes what the device of `(dev, queue)` has fetched into its own memory by `at`.
 fn fetch_ahead(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), at: Instant) {
     let Some(port) = k.port(dev) else { return };
-    while let Some(line) = port.tx[queue].fetch() {
+    while let Some(done) = port.tx[queue].fetch() {
+        complete(k, m, (dev, queue), done, at);
+    }
+}
+
+/// The device writes back and notes for the ring's vector what it is done with.
+fn complete(k: &Kernel, m: &Machine, (dev, queue): (usize, usize), done: Done, at: Instant) {
+    let Some(port) = k.port(dev) else { return };
+    if let Some(line) = done.written_back {
         m.dma_write(line);
-        note(k, m, dev, queue.min(port.vectors.len() - 1), at);
+    }
+    if done.reported {
+        note(k, m, dev, queue % port.vectors.len(), at);
     }
 }
 
@@ -138,13 +183,12 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
     match which {
         event::WIRE => {
             let sent = port.sent();
-            let txq = k.txq(k.dev(dev).txqs.start + sent.queue);
+            // Rings that are no queues of the stack are shown with the queue of their number.
+            let txqs = &k.dev(dev).txqs;
+            let txq = k.txq(txqs.start + sent.queue % txqs.len());
             m.record_device(Kind::WireDone, txq.number, sent.frame.len);
             start_wire(k, m, dev, now);
-            if let Some(line) = sent.written_back {
-                m.dma_write(line);
-                note(k, m, dev, sent.queue.min(port.vectors.len() - 1), now);
-            }
+            complete(k, m, (dev, sent.queue), sent.done, now);
             fetch_ahead(k, m, (dev, sent.queue), now);
             Some(sent.frame)
         }
@@ -161,6 +205,10 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
         }
         vector => {
             let v = (vector - event::VECTOR) as usize;
+            if v == port.vectors.len() {
+                watchdog_timer(k, m, dev);
+                return None;
+            }
             if port.vectors[v].fire(now) {
                 let napi = k.napis.iter().position(|n| n.dev == dev && n.vector == v)?;
                 let completed = port.tx.get(v).map_or(0, |t| t.counts().2);
@@ -170,6 +218,44 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
             None
         }
     }
+}
+
+/// The watchdog's timer fires. It is set again unless the run has come to rest: then a queue that is not
+/// stopped stays so, and one that is was reported.
+fn watchdog_timer(k: &Kernel, m: &Machine, dev: usize) {
+    let (device, Some(port)) = (k.dev(dev), k.port(dev)) else {
+        return;
+    };
+    device.watchdog_due.set(true);
+    m.raise_irq(port.vectors[0].cpu, WATCHDOG_VECTOR);
+    let stopped = txq_state::DRV_XOFF | txq_state::STACK_XOFF;
+    let waits = k.txqs[device.txqs.clone()]
+        .iter()
+        .any(|t| m.peek(t.state_word()) & stopped != 0);
+    // The end of the run is always pending.
+    let rests = m.engine.pending() <= 1;
+    if !rests || waits && device.tx_timeouts.get() == 0 {
+        arm_watchdog(k, m, dev);
+    }
+}
+
+/// Sets the watchdog's timer of `dev`, to a whole jiffy.
+pub(crate) fn arm_watchdog(k: &Kernel, m: &Machine, dev: usize) {
+    let (Some(port), Some(timeo)) = (k.port(dev), k.config.watchdog) else {
+        return;
+    };
+    let jiffy = 1_000_000_000_000 / u64::from(k.config.hz);
+    let at = (m.engine.now().ps() + timeo).next_multiple_of(jiffy);
+    let id = k.dev(dev).events + event::VECTOR + port.vectors.len() as u32;
+    m.push_device(Instant::from_ps(at), id);
+}
+
+/// The timer tick. What it does to lines is its CPU's own; the jiffies follow from the time.
+async fn timer_tick(cpu: Cpu<'_>) {
+    let _span = cpu.enter(Func::TimerInterrupt);
+    cpu.elapse(cpu.machine().costs.irq_entry);
+    cpu.spend(Cost::TimerTick);
+    cpu.settle().await;
 }
 
 /// The driver's interrupt handler of a NAPI instance's vector.
@@ -187,12 +273,16 @@ async fn irq(cpu: Cpu<'_>, napi: usize) {
 pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
     loop {
         while let Some(napi) = cpu.take_irq() {
+            if napi == TICK_VECTOR {
+                timer_tick(cpu).await;
+                continue;
+            }
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
             match napi {
                 IPI_VECTOR => super::backlog::rps_trigger_softirq(cpu).await,
-                HRTIMER_VECTOR => super::sched::watchdog::expire(cpu).await,
-                TIMER_VECTOR => {
+                HRTIMER_VECTOR => super::sched::qdisc_watchdog::expire(cpu).await,
+                TIMER_VECTOR | WATCHDOG_VECTOR => {
                     cpu.spend(Cost::HardIrq);
                     raise_softirq(cpu, TIMER);
                 }

@@ -227,6 +227,7 @@ async fn rx_done(cpu: Cpu<'_>, dev: usize, nic: &Myri10ge, frame: Frame) {
     };
     cpu.touch([read(descriptor), read(headers)]).await;
     cpu.k.bump(&cpu.k.dev(dev).rx_packets, 1);
+    crate::kernel::netdev_fields::count_rx(cpu, dev).await;
     for whole in nic.lro.add(frame).into_iter().flatten() {
         deliver(cpu, dev, nic, whole).await;
     }

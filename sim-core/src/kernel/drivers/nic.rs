@@ -6,11 +6,12 @@
 
 use crate::frame::{Frame, L4};
 use crate::kernel::netdev::{NET_XMIT_SUCCESS, NETDEV_TX_BUSY, TxQueue};
+use crate::kernel::netdev_fields::{self, Reads};
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::softirq::netif_tx_wake_queue;
 use crate::kernel::{Cost, Cpu, Func};
 use crate::machine::Footprint;
-use crate::machine::nic::Port;
+use crate::machine::nic::{Port, RxRing};
 use crate::trace::Kind;
 use std::cell::Cell;
 
@@ -83,7 +84,9 @@ pub(crate) async fn poll(cpu: Cpu<'_>, dev: usize, nic: &Nic, napi: usize, weigh
     while work < weight
         && let Some(frame) = nic.port.rx[0].take(cpu.now())
     {
-        receive(cpu, dev, nic, frame).await;
+        let ring = &nic.port.rx[0];
+        ring.refill();
+        receive(cpu, dev, ring, nic.forward_to.get(), frame).await;
         work += 1;
     }
     if work == weight {
@@ -129,16 +132,21 @@ async fn clean_tx(cpu: Cpu<'_>, dev: usize, nic: &Nic) {
     }
 }
 
-/// One frame: from the ring through IPv4 forwarding to the egress device.
-async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
+/// One frame: from `ring`, which has just been asked for it, through IPv4 forwarding to device
+/// `forward_to`.
+pub(super) async fn receive(
+    cpu: Cpu<'_>,
+    dev: usize,
+    ring: &RxRing,
+    forward_to: Option<usize>,
+    frame: Frame,
+) {
     let k = cpu.k;
-    let ring = &nic.port.rx[0];
     let at = ring.next() - 1;
     let descriptor = ring.line(at);
     if at.is_multiple_of(u64::from(ring.per_line())) {
         cpu.machine().dma_write(descriptor);
     }
-    ring.refill();
     cpu.spend(Cost::NicRx);
     let Some(skb) = k.skbs.alloc_frame(cpu, frame).await else {
         ring.missed.set(ring.missed.get() + 1);
@@ -148,9 +156,10 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
         return;
     };
     k.bump(&k.dev(dev).rx_packets, 1);
+    netdev_fields::count_rx(cpu, dev).await;
     k.skbs.set_born(skb, cpu.now());
     // A generator's frames are the host's own flows; others were counted where they were sent.
-    let forward_to = nic.forward_to.get().filter(|_| !matches!(frame.l4, L4::Tcp(_)));
+    let forward_to = forward_to.filter(|_| !matches!(frame.l4, L4::Tcp(_)));
     if forward_to.is_some() {
         k.bump(&k.flow(frame.flow).offered, 1);
     }
@@ -169,6 +178,7 @@ async fn receive(cpu: Cpu<'_>, dev: usize, nic: &Nic, frame: Frame) {
     .await;
     match forward_to {
         Some(to) => {
+            netdev_fields::read(cpu, dev, Reads::Receive).await;
             let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, to).await;
             k.note_result(frame.flow, rc, frame.len);
         }

@@ -1,9 +1,11 @@
 //! Spinlocks, with their statistics.
 
 mod qspinlock;
+mod spin;
 mod ticket;
 
 pub use qspinlock::{MCS_NODES, McsNodes, QSpinLock};
+pub use spin::{Inspect, SpinLock};
 pub use ticket::TicketLock;
 
 use crate::engine::time::{Instant, Span};

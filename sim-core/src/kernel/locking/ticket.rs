@@ -32,6 +32,17 @@ impl TicketLock {
         }
     }
 
+    /// The lock word.
+    pub fn word(&self) -> Word {
+        self.word
+    }
+
+    /// `spin_is_locked`, for checks after a run.
+    pub fn is_locked(&self, cpu: Cpu<'_>) -> bool {
+        let word = cpu.machine().peek(self.word);
+        word & HEAD != tail(word)
+    }
+
     /// `spin_lock`: one `lock xadd`, then wait for the own ticket.
     pub async fn lock(&self, cpu: Cpu<'_>) {
         cpu.spend(Cost::SpinLock);

@@ -6,7 +6,7 @@ use super::pfifo::Fifo;
 use super::pfifo_fast::PfifoFast;
 use super::prio::Prio;
 use super::tbf::Tbf;
-use super::watchdog::Watchdog;
+use super::qdisc_watchdog::QdiscWatchdog;
 use crate::engine::time::Instant;
 use crate::kernel::locking::QSpinLock;
 use crate::kernel::netdev::{NET_XMIT_CN, NET_XMIT_DROP, NET_XMIT_SUCCESS};
@@ -386,7 +386,7 @@ impl Qdisc {
     }
 
     /// Its timer, if it has one.
-    pub fn watchdog(&self) -> Option<&Watchdog> {
+    pub fn watchdog(&self) -> Option<&QdiscWatchdog> {
         match &self.queue {
             Queueing::Tbf(bucket) => Some(&bucket.watchdog),
             _ => None,

@@ -5,7 +5,7 @@
 
 use super::qdisc::Qdisc;
 use super::rate::RateCfg;
-use super::watchdog::Watchdog;
+use super::qdisc_watchdog::QdiscWatchdog;
 use crate::engine::time::Instant;
 use crate::kernel::netdev::NET_XMIT_DROP;
 use crate::kernel::skb::Skb;
@@ -35,13 +35,13 @@ pub struct Tbf {
     ptokens: Cell<i64>,
     /// `t_c` in nanoseconds.
     checked: Cell<i64>,
-    pub(crate) watchdog: Watchdog,
+    pub(crate) watchdog: QdiscWatchdog,
     /// What queues.
     pub child: Box<Qdisc>,
 }
 
 impl Tbf {
-    pub(crate) fn new(settings: Settings, watchdog: Watchdog, child: Qdisc) -> Tbf {
+    pub(crate) fn new(settings: Settings, watchdog: QdiscWatchdog, child: Qdisc) -> Tbf {
         let buffer = settings.rate.l2t_ns(settings.burst);
         let peak_buffer = settings.peak.map_or(0, |(rate, mtu)| rate.l2t_ns(mtu));
         Tbf {

@@ -11,11 +11,10 @@ mod vector;
 mod wire;
 
 pub use rx::{Flood, RxRing};
-pub use tx::{TxFrame, TxRing};
+pub use tx::{Done, Report, TxFrame, TxRing};
 pub use vector::{Moderation, Vector};
 pub use wire::{ETH_ZLEN, ETHERNET_OVERHEAD, Wire};
 
-use super::memory::LineId;
 use crate::engine::time::{Instant, Span};
 use crate::frame::Frame;
 use std::cell::Cell;
@@ -46,8 +45,8 @@ pub struct Sent {
     pub queue: usize,
     /// What left.
     pub frame: Frame,
-    /// The line that the device wrote back, if this completes the packet.
-    pub written_back: Option<LineId>,
+    /// What the device does if that completes the frame.
+    pub done: Done,
 }
 
 impl Port {
@@ -98,7 +97,7 @@ impl Port {
         Sent {
             queue,
             frame,
-            written_back: ring.went_out(),
+            done: ring.went_out().unwrap_or_default(),
         }
     }
 
@@ -149,10 +148,31 @@ mod tests {
         assert_eq!(port.start(us(5)), Some(us(805)), "1000 bytes at 10 Mbit/s");
         assert_eq!(port.start(us(6)), None, "busy");
         assert!(port.tx[0].take_done().is_none());
-        assert!(port.sent().written_back.is_some());
+        assert!(port.sent().done.written_back.is_some());
         assert_eq!(port.tx[0].take_done().map(|f| f.cookie), Some(1));
         assert_eq!(port.tx[0].counts(), (1, 1, 1));
         assert_eq!(port.tx[0].used(), 0);
+    }
+
+    /// A device that reports once a doorbell: the driver sees three packets at once, and no sooner.
+    #[test]
+    fn one_report_a_doorbell() {
+        let mut port = port(1);
+        let ring = port.tx.pop().expect("one");
+        port.tx.push(ring.reporting(Report::Doorbell));
+        for n in 0..3 {
+            port.tx[0].post(n, 1, frame(100));
+        }
+        port.tx[0].doorbell(us(0));
+        for n in 0..3 {
+            assert!(port.tx[0].done().is_none(), "{n} have left");
+            assert!(port.start(us(0)).is_some());
+            assert_eq!(port.sent().done.reported, n == 2);
+        }
+        let taken: Vec<bool> = std::iter::from_fn(|| port.tx[0].take_done())
+            .map(|f| f.signalled)
+            .collect();
+        assert_eq!(taken, [false, false, true]);
     }
 
     #[test]
@@ -189,7 +209,7 @@ mod tests {
         while let Some(end) = port.start(now) {
             now = end;
             let sent = port.sent();
-            lengths.push((sent.frame.len, sent.written_back.is_some()));
+            lengths.push((sent.frame.len, sent.done.written_back.is_some()));
         }
         assert_eq!(lengths, [(1042, false), (1042, false), (1042, true)]);
         assert_eq!(port.tx[0].counts(), (2, 2, 2));

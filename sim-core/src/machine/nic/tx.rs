@@ -17,8 +17,30 @@ pub struct TxFrame {
     pub descs: u32,
     /// What goes out.
     pub frame: Frame,
+    /// The device reports when it is done with this one (and so with all before it).
+    pub signalled: bool,
     /// When the device has learnt of it.
     ready: Instant,
+}
+
+/// What the device does when it is done with a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// It reports a completion.
+    pub reported: bool,
+    /// The descriptor line that it writes back for that; an entry of a completion queue is the driver's
+    /// to place.
+    pub written_back: Option<LineId>,
+}
+
+/// When a device reports that it is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Report {
+    /// After each packet.
+    #[default]
+    Packet,
+    /// After the last packet of each doorbell.
+    Doorbell,
 }
 
 /// A descriptor ring in memory and its state. Indices count from the start of the run and do not wrap:
@@ -33,11 +55,15 @@ pub struct TxRing {
     completed: Cell<u64>,
     freed: Cell<u64>,
     doorbells: Cell<u64>,
+    used_max: Cell<u32>,
     /// Frames that the driver has not taken back, oldest first.
     frames: RefCell<VecDeque<TxFrame>>,
     /// How many of them the device knows of, and with how many it is done.
     known: Cell<usize>,
+    /// How many the device is done with, and how many of these it has reported.
     finished: Cell<usize>,
+    reported: Cell<usize>,
+    report: Report,
     /// Frames that have not left, oldest first.
     out: RefCell<VecDeque<TxFrame>>,
     /// Segments of the first of them that have left.
@@ -59,14 +85,22 @@ impl TxRing {
             completed: Cell::new(0),
             freed: Cell::new(0),
             doorbells: Cell::new(0),
+            used_max: Cell::new(0),
             frames: RefCell::default(),
             known: Cell::new(0),
             finished: Cell::new(0),
+            reported: Cell::new(0),
+            report: Report::Packet,
             out: RefCell::default(),
             segment: Cell::new(0),
             ahead: Cell::new(0),
             fetched: Cell::new(0),
         }
+    }
+
+    /// The same ring of a device that reports so.
+    pub fn reporting(self, report: Report) -> TxRing {
+        TxRing { report, ..self }
     }
 
     /// The device has memory for `bytes`, which it fetches ahead of the wire: it is done with a frame once
@@ -94,6 +128,14 @@ impl TxRing {
     /// `next_to_use`, unwrapped.
     pub fn next(&self) -> u64 {
         self.posted.get()
+    }
+    /// Descriptors taken back by the driver: the first that it looks at next.
+    pub fn next_to_clean(&self) -> u64 {
+        self.freed.get()
+    }
+    /// Most descriptors that were in use at a time.
+    pub fn used_max(&self) -> u32 {
+        self.used_max.get()
     }
     /// Frames on the ring.
     pub fn frames(&self) -> usize {
@@ -123,9 +165,11 @@ impl TxRing {
             first: self.posted.get(),
             descs,
             frame,
+            signalled: self.report == Report::Packet,
             ready: Instant::NEVER,
         });
         self.posted.set(self.posted.get() + u64::from(descs));
+        self.used_max.set(self.used_max.get().max(self.used()));
     }
 
     /// The driver writes the tail; the device sees it at `at` and has fetched what was posted.
@@ -133,6 +177,9 @@ impl TxRing {
         self.doorbells.set(self.doorbells.get() + 1);
         self.rung.set(self.posted.get());
         let mut frames = self.frames.borrow_mut();
+        if let Some(last) = frames.back_mut() {
+            last.signalled = true;
+        }
         for f in frames.range_mut(self.known.get()..) {
             f.ready = at;
             self.out.borrow_mut().push_back(*f);
@@ -147,8 +194,8 @@ impl TxRing {
         Some((f.frame.segment(self.segment.get()), f.ready))
     }
 
-    /// The segment went out. The line to write back if that completes its frame.
-    pub(super) fn went_out(&self) -> Option<LineId> {
+    /// The segment went out. What that completes.
+    pub(super) fn went_out(&self) -> Option<Done> {
         let mut out = self.out.borrow_mut();
         let f = *out.front()?;
         self.segment.set(self.segment.get() + 1);
@@ -165,8 +212,8 @@ impl TxRing {
         Some(self.finish(&f))
     }
 
-    /// The next frame whose last byte is in the device's memory, ahead of the wire: the line to write back.
-    pub fn fetch(&self) -> Option<LineId> {
+    /// The next frame whose last byte is in the device's memory, ahead of the wire: what that completes.
+    pub fn fetch(&self) -> Option<Done> {
         if self.ahead.get() == 0 {
             return None;
         }
@@ -181,16 +228,24 @@ impl TxRing {
         Some(self.finish(next))
     }
 
-    fn finish(&self, f: &TxFrame) -> LineId {
+    fn finish(&self, f: &TxFrame) -> Done {
         self.finished.set(self.finished.get() + 1);
         self.completed
             .set(self.completed.get() + u64::from(f.descs));
-        self.line(f.first + u64::from(f.descs) - 1)
+        if !f.signalled {
+            return Done::default();
+        }
+        self.reported.set(self.finished.get());
+        let last = self.line(f.first + u64::from(f.descs) - 1);
+        Done {
+            reported: true,
+            written_back: (self.report == Report::Packet).then_some(last),
+        }
     }
 
-    /// The oldest frame, if the device is done with it.
+    /// The oldest frame, if the device has reported that it is done with it.
     pub fn done(&self) -> Option<TxFrame> {
-        if self.finished.get() == 0 {
+        if self.reported.get() == 0 {
             return None;
         }
         self.frames.borrow().front().copied()
@@ -201,6 +256,7 @@ impl TxRing {
         let f = self.done()?;
         self.frames.borrow_mut().pop_front();
         self.finished.set(self.finished.get() - 1);
+        self.reported.set(self.reported.get() - 1);
         self.known.set(self.known.get() - 1);
         self.freed.set(self.freed.get() + u64::from(f.descs));
         Some(f)
