@@ -324,7 +324,10 @@ fn cpus_exist(host: &HostDraft, walk: &mut Walk) {
         Some(KindDraft::Nic(nic)) => nic.irq_cpus.as_deref().unwrap_or(&[]),
         _ => &[],
     });
-    let spread = host.devices.iter().flat_map(|d| d.rps_cpus.iter().flatten());
+    let spread = host
+        .devices
+        .iter()
+        .flat_map(|d| d.rps_cpus.iter().flatten());
     let irqs: Vec<&Placed<u64>> = irqs.chain(spread).collect();
     // Of a count or a range, only the first CPU that does not exist is reported: they share a place.
     let mut last = None;

@@ -539,7 +539,11 @@ fn load_text(load: &LoadDraft) -> String {
         LoadDraft::UdpFlood(u) => format!(
             "UdpFlood(dev: {:?}, cpus: {cpus}, size: {size:?}, pps: {}, packets: {packets}, flows: {}, connected: {}, port: {}, sndbuf: {:?})",
             text(&u.dev),
-            option(u.pps.flatten().map(|n| format!("{:?}", PacketRate.print(n)))),
+            option(
+                u.pps
+                    .flatten()
+                    .map(|n| format!("{:?}", PacketRate.print(n)))
+            ),
             u.flows.unwrap_or_default(),
             on(u.connected.unwrap_or_default()),
             number(&u.port),

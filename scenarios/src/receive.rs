@@ -42,7 +42,10 @@ pub(crate) fn veths(host: &HostDraft, walk: &mut Walk) {
         };
         if back != Some(own) {
             wrong(
-                format!("`{shown}` is not the other end of `{}`", crate::tree::shorten(own)),
+                format!(
+                    "`{shown}` is not the other end of `{}`",
+                    crate::tree::shorten(own)
+                ),
                 format!("give `{shown}` the kind `Veth(peer: {own:?})`"),
             );
         }

@@ -5,8 +5,8 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
 use crate::walk::Placed;
 use sim_core::config::{
-    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Trafgen, UdpFlood,
-    UdpSink, Veth, Vlan, Workload,
+    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Trafgen,
+    UdpFlood, UdpSink, Veth, Vlan, Workload,
 };
 use sim_core::frame::Tag;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Hosts: machine, layouts, devices.
 
 use super::{
-    DeviceDraft, HostDraft, KindDraft, LinkDraft, MAX_PARTS, MachineDraft, VethDraft, kernel, limited,
-    load, qdisc,
+    DeviceDraft, HostDraft, KindDraft, LinkDraft, MAX_PARTS, MachineDraft, VethDraft, kernel,
+    limited, load, qdisc,
 };
 use crate::loader::Loading;
 use crate::machine::{self, MEMORY, override_param, param_names};
@@ -207,7 +207,9 @@ fn device(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
     let txqs = obj
         .get("txqs")
         .and_then(|v| loading.walk.count32(&v, 1, 256));
-    let qdisc = obj.get("qdisc").and_then(|v| qdisc::read(&mut loading.walk, &v));
+    let qdisc = obj
+        .get("qdisc")
+        .and_then(|v| qdisc::read(&mut loading.walk, &v));
     let mut numbers = |name, high| {
         let value = obj.get(name)?;
         let list = loading.walk.list(&value);

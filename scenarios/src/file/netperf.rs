@@ -42,7 +42,12 @@ pub(super) fn port(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Placed<u3
 }
 
 /// A buffer's size, which has to hold something.
-pub(super) fn buffer(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str, low: u64) -> Option<Placed<u64>> {
+pub(super) fn buffer(
+    loading: &mut Loading<'_>,
+    obj: &Obj<'_>,
+    name: &str,
+    low: u64,
+) -> Option<Placed<u64>> {
     let size = obj
         .get(name)
         .and_then(|v| loading.walk.quantity(&v, Quantity::Size))?;

@@ -29,8 +29,7 @@ fn choice(
     more: &[&'static StructSpec],
 ) -> Option<Placed<Qdisc>> {
     let specs: Vec<&StructSpec> = LEAVES.iter().copied().chain(more.iter().copied()).collect();
-    let obj = walk
-        .choice(&value.node, &value.path, "a qdisc", &specs)?;
+    let obj = walk.choice(&value.node, &value.path, "a qdisc", &specs)?;
     let qdisc = match obj.spec.name {
         "Noqueue" => Qdisc::Noqueue,
         "Tbf" => tbf(walk, &obj)?,
@@ -47,11 +46,7 @@ fn choice(
     Some(value.place(qdisc))
 }
 
-fn child(
-    walk: &mut Walk,
-    obj: &Obj<'_>,
-    more: &[&'static StructSpec],
-) -> Option<Qdisc> {
+fn child(walk: &mut Walk, obj: &Obj<'_>, more: &[&'static StructSpec]) -> Option<Qdisc> {
     choice(walk, &obj.get("child")?, more).map(|q| q.value)
 }
 
@@ -115,7 +110,10 @@ fn prio(walk: &mut Walk, obj: &Obj<'_>, limit: u32) -> Option<Qdisc> {
     let value = obj.get("priomap")?;
     let list = walk.list(&value);
     if list.len() != 16 {
-        let message = format!("a priomap of {} bands; one for each of 16 priorities", list.len());
+        let message = format!(
+            "a priomap of {} bands; one for each of 16 priorities",
+            list.len()
+        );
         walk.report(rules::OUT_OF_RANGE, value.at(), message, None);
         return None;
     }
@@ -133,10 +131,7 @@ fn prio(walk: &mut Walk, obj: &Obj<'_>, limit: u32) -> Option<Qdisc> {
 fn tbf(walk: &mut Walk, obj: &Obj<'_>) -> Option<Qdisc> {
     let bits = rate(walk, obj);
     let burst = bytes(walk, obj, "burst", 1);
-    let (overhead, mpu) = (
-        bytes(walk, obj, "overhead", 0),
-        bytes(walk, obj, "mpu", 0),
-    );
+    let (overhead, mpu) = (bytes(walk, obj, "overhead", 0), bytes(walk, obj, "mpu", 0));
     let peak = obj.get("peak").and_then(|v| peak(walk, v));
     let child = child(walk, obj, &[]);
     Some(Qdisc::Tbf(Box::new(Tbf {
@@ -158,9 +153,7 @@ fn peak(walk: &mut Walk, value: Value<'_>) -> Option<Option<(u64, u32)>> {
 }
 
 fn fq_codel(walk: &mut Walk, obj: &Obj<'_>, limit: u32) -> Option<Qdisc> {
-    let flows = obj
-        .get("flows")
-        .and_then(|v| walk.count32(&v, 1, 65_536));
+    let flows = obj.get("flows").and_then(|v| walk.count32(&v, 1, 65_536));
     let quantum = obj
         .get("quantum")
         .and_then(|v| walk.quantity(&v, Quantity::Size));

@@ -125,7 +125,11 @@ impl Backlog {
     /// Everything that waits in it, next to be handed up first.
     pub fn peek_all(&self) -> Vec<Skb> {
         let (process, input) = (self.process.borrow(), self.input.borrow());
-        process.iter().chain(input.iter()).map(|&(skb, _)| skb).collect()
+        process
+            .iter()
+            .chain(input.iter())
+            .map(|&(skb, _)| skb)
+            .collect()
     }
 }
 
@@ -195,7 +199,9 @@ pub(crate) async fn enqueue_to_backlog(cpu: Cpu<'_>, dev: usize, skb: Skb, targe
 async fn napi_schedule_rps(cpu: Cpu<'_>, target: u16) {
     cpu.spend(Cost::BacklogSchedule);
     if target == cpu.id() {
-        cpu.k.softnet(target).add_poll(cpu.k.backlogs[usize::from(target)].napi);
+        cpu.k
+            .softnet(target)
+            .add_poll(cpu.k.backlogs[usize::from(target)].napi);
     } else {
         let mine = &cpu.k.backlogs[usize::from(cpu.id())];
         mine.ipis.borrow_mut().push_back(target);

@@ -267,6 +267,16 @@ impl<'w> Cpu<'w> {
         self.hw.insns(self.k.costs.get(cost));
     }
 
+    /// `ktime_get`. A coarse clock is moved by reading it in process context only: that of user-mode Linux in
+    /// time travel looks at `in_softirq` too, which is true where softirqs are off.
+    pub fn ktime_get(self) -> Instant {
+        self.spend(Cost::KtimeGet);
+        if self.k.clock.is_none() || !self.hw.in_interrupt() {
+            self.hw.elapse(self.hw.machine().costs.clock_read);
+        }
+        self.k.ktime(self.hw.now())
+    }
+
     /// `jiffies`, counted from the start of the run.
     #[inline(always)]
     pub fn jiffies(self) -> u64 {

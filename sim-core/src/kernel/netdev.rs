@@ -315,8 +315,6 @@ pub struct NetDevice {
     pub(crate) events: u32,
     /// Which of its events is the watchdog of its first queue's qdisc; the others follow.
     pub(crate) watchdogs: u32,
-    /// Its root is `mq`.
-    pub mq: bool,
     /// Its struct's words, where a layout places them.
     pub(crate) fields: Option<Fields>,
     /// Packets and bytes sent, packets dropped outside a qdisc.

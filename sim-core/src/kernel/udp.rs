@@ -221,7 +221,8 @@ pub(crate) async fn udp_rcv(cpu: Cpu<'_>, dev: usize, skb: Skb) {
     cpu.spend(Cost::UdpRcv);
     let (k, frame) = (cpu.k, cpu.k.skbs.frame(skb));
     cpu.touch([
-        k.skbs.struct_lines(skb, line::L1 | line::L2 | line::L3, line::L1 | line::L3),
+        k.skbs
+            .struct_lines(skb, line::L1 | line::L2 | line::L3, line::L1 | line::L3),
         k.skbs.head_lines(skb, line::HEADERS, 0),
     ])
     .await;
@@ -276,7 +277,11 @@ async fn enqueue_schedule_skb(cpu: Cpu<'_>, sock: &UdpSock, skb: Skb, size: u32)
     if busy {
         sock.busylock.unlock(cpu).await;
     }
-    if fits { NET_RX_SUCCESS } else { super::backlog::NET_RX_DROP }
+    if fits {
+        NET_RX_SUCCESS
+    } else {
+        super::backlog::NET_RX_DROP
+    }
 }
 
 /// `recvfrom` of one datagram by task `task`, which sleeps until there is one.
@@ -340,7 +345,9 @@ async fn try_recv(cpu: Cpu<'_>, sock: &UdpSock) -> Option<Skb> {
 
 async fn splice(cpu: Cpu<'_>, sock: &UdpSock) {
     sock.touch(cpu).await;
-    sock.reader.borrow_mut().append(&mut sock.queue.borrow_mut());
+    sock.reader
+        .borrow_mut()
+        .append(&mut sock.queue.borrow_mut());
 }
 
 /// `udp_rmem_release`: memory is given back once a quarter of the buffer is owed, or nothing else waits.

@@ -71,7 +71,8 @@ async fn send(cpu: Cpu<'_>, load: &UdpFlood, f: Sender, number: u64) -> bool {
             true
         }
         None => {
-            cpu.k.note_result(flow, crate::kernel::netdev::ENOMEM, load.size);
+            cpu.k
+                .note_result(flow, crate::kernel::netdev::ENOMEM, load.size);
             false
         }
     }

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::engine::schedule::{Schedule, Timed};
 use crate::engine::time::{Instant, Span};
 use crate::frame::Frame;
+use crate::kernel::backlog::Backlog;
 use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::dql;
@@ -14,7 +15,6 @@ use crate::kernel::drivers::ixgbe::itr::Itr;
 use crate::kernel::drivers::ixgbe::{self, Ixgbe};
 use crate::kernel::drivers::mlx5::{CQ_LINES, Mlx5};
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
-use crate::kernel::backlog::Backlog;
 use crate::kernel::drivers::nic::Nic;
 use crate::kernel::drivers::veth::Veth;
 use crate::kernel::drivers::vlan::Vlan;
@@ -32,9 +32,9 @@ use crate::kernel::sched::pfifo::{Fifo, Limit};
 use crate::kernel::sched::pfifo_fast::PfifoFast;
 use crate::kernel::sched::prio::Prio;
 use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
+use crate::kernel::sched::qdisc_watchdog::QdiscWatchdog;
 use crate::kernel::sched::rate::RateCfg;
 use crate::kernel::sched::tbf::{self, Tbf};
-use crate::kernel::sched::qdisc_watchdog::QdiscWatchdog;
 use crate::kernel::sched::watchdog;
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
@@ -308,10 +308,7 @@ fn root_qdisc(d: &config::Device) -> &config::Qdisc {
 fn hardware_events(host: &config::Host, d: &config::Device) -> u32 {
     let watchdog = u32::from(host.kernel.watchdog.is_some());
     match d.kind {
-        DeviceKind::Dummy
-        | DeviceKind::Vlan(_)
-        | DeviceKind::Loopback
-        | DeviceKind::Veth(_) => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) | DeviceKind::Loopback | DeviceKind::Veth(_) => 0,
         DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32 + watchdog,
     }
 }
@@ -975,10 +972,7 @@ impl HostBuilder<'_> {
                     txq: k.txqs.len(),
                     timer: self.first_device + hardware_events(self.host, d) + queue,
                     child: false,
-                    lockless: !matches!(
-                        k.config.lockless,
-                        Lockless::Builtin(Builtin::Locked)
-                    ),
+                    lockless: !matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked)),
                 };
                 k.qdiscs
                     .push(qdisc(root, spot, &self.host.layouts, memory, locks));
@@ -1046,7 +1040,6 @@ impl HostBuilder<'_> {
             offload,
             events,
             watchdogs: hardware_events(self.host, d),
-            mq: matches!(d.qdisc, config::Qdisc::Mq(_)),
             rx_dropped: Cell::new(0),
             rps_cpus: d.rps_cpus.clone(),
             xps: d.xps.clone(),
@@ -1240,7 +1233,11 @@ fn qdisc(
                 peak: t.peak.map(|(bits, mtu)| (rate(bits), mtu)),
             };
             let child = child.expect("made above");
-            Queueing::Tbf(Box::new(Tbf::new(settings, QdiscWatchdog::new(spot.timer), child)))
+            Queueing::Tbf(Box::new(Tbf::new(
+                settings,
+                QdiscWatchdog::new(spot.timer),
+                child,
+            )))
         }),
         config::Qdisc::Mq(_) | config::Qdisc::Noqueue => {
             unreachable!("neither is ever in the way of a packet")

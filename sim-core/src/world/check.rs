@@ -3,12 +3,12 @@
 use super::build::{Host, World};
 use crate::engine::StopReason;
 use crate::kernel::drivers::veth::Veth;
+use crate::kernel::locking::Inspect;
 use crate::kernel::netdev::Driver;
+use crate::kernel::sched::qdisc::{Qdisc, state};
 use crate::kernel::skb::Skb;
 use crate::kernel::udp::UdpTotals;
 use crate::kernel::{Cpu, Func};
-use crate::kernel::locking::Inspect;
-use crate::kernel::sched::qdisc::{Qdisc, state};
 use crate::trace::Level;
 use crate::violation::{Law, Violation};
 use std::cell::Cell;
@@ -100,7 +100,9 @@ impl World {
             places.push((format!("the socket of port {}", s.port), None, s.peek_all()));
         }
         for (place, cpu, waiting) in places {
-            let Some(&first) = waiting.first() else { continue };
+            let Some(&first) = waiting.first() else {
+                continue;
+            };
             let skb = k.skbs.id(first);
             let what = format!(
                 "skb {skb} stays in {place} ({} there) and nobody is due to take it",
@@ -191,7 +193,11 @@ impl World {
             .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect))
             .chain(k.socks.iter().map(|s| s.slock() as &dyn Inspect))
             .chain(k.backlogs.iter().map(|b| b.lock() as &dyn Inspect))
-            .chain(k.udp_socks.iter().flat_map(|s| s.locks().map(|l| l as &dyn Inspect)));
+            .chain(
+                k.udp_socks
+                    .iter()
+                    .flat_map(|s| s.locks().map(|l| l as &dyn Inspect)),
+            );
         for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
             let owner = lock.stats().owner();
             let what = format!(

@@ -1,9 +1,9 @@
 //! From the counters of a world to [`Metrics`].
 
 use super::build::{Host, World};
-use crate::kernel::sched::qdisc::Qdisc;
 use crate::engine::time::Span;
 use crate::kernel::locking::Inspect;
+use crate::kernel::sched::qdisc::Qdisc;
 use crate::kernel::tcp::Sock;
 use crate::machine::counters::Reading;
 use crate::metrics::{self, Metrics};

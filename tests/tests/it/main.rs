@@ -12,6 +12,7 @@ mod lltx;
 mod nic_recordings;
 mod planted;
 mod qdisc_recordings;
+mod receive;
 mod support;
 mod tc;
 mod tidy;

@@ -4,7 +4,7 @@
 //!
 //! `SKBSIM_NIC=FOLDER` holds the simulator to the recordings in another folder instead.
 
-use crate::support::recordings;
+use crate::support::{Difference, any_phase, recordings};
 use crate::tc::Setup;
 use scenarios::{Loader, Registry};
 use serde_json::Value;
@@ -43,28 +43,9 @@ fn compare(file: &Path) -> Result<(), String> {
     differs(&recording(file)?)
 }
 
-/// Compares for each phase of the clock. By how much the clock lagged when a recording began was not
-/// recorded, and all its timers depend on it: one phase has to fit from the first event to the last.
-/// The difference that is told is that of the phase that gets farthest.
 fn differs(recorded: &Value) -> Result<(), String> {
-    let mut best = (0, String::new());
-    for phase in PHASES {
-        match differs_at(recorded, phase) {
-            Ok(()) => return Ok(()),
-            Err((event, why)) if event >= best.0 => best = (event, why),
-            Err(_) => {}
-        }
-    }
-    Err(best.1)
+    any_phase(|phase| differs_at(recorded, phase))
 }
-
-/// Phases to try, in nanoseconds, of a clock that reads in steps of 256 ns.
-const PHASES: [u32; 16] = [
-    0, 128, 64, 192, 32, 96, 160, 224, 16, 48, 80, 112, 144, 176, 208, 240,
-];
-
-/// How many events are equal, and the first difference.
-type Difference = (usize, String);
 
 /// The first difference between a recording and the simulation of its scenario.
 fn differs_at(recorded: &Value, phase: u32) -> Result<(), Difference> {

@@ -10,7 +10,7 @@
 //! mq-pfifo-children (the queue is picked by a keyed hash), tbf-fq_codel-limit20 (which of equally fat flows is
 //! cut).
 
-use crate::support::recordings;
+use crate::support::{Difference, any_phase, recordings};
 use crate::tc::Setup;
 use scenarios::{Loader, Registry};
 use serde_json::Value;
@@ -56,50 +56,62 @@ fn numbers(value: &Value, what: &str) -> Result<Vec<u64>, String> {
 }
 
 fn differs(recorded: &Value) -> Result<(), String> {
+    any_phase(|phase| differs_at(recorded, phase))
+}
+
+fn differs_at(recorded: &Value, phase: u32) -> Result<(), Difference> {
+    let no = |why: String| (0, why);
     let registry = Registry::new();
     let loaded = Loader::new(&registry)
-        .load_str("recording.ron", &scenario(recorded)?)
-        .map_err(|rejected| format!("{rejected}"))?;
+        .load_str("recording.ron", &scenario(recorded, phase).map_err(no)?)
+        .map_err(|rejected| no(format!("{rejected}")))?;
     let options = Options {
         trace: Mode::All { bytes: 1 << 28 },
         ..Options::default()
     };
     let outcome = run(loaded.config(), &options);
     if let Some(v) = outcome.violations.first() {
-        return Err(format!("{}: {}", v.law, v.what));
+        return Err(no(format!("{}: {}", v.law, v.what)));
     }
     let trace = outcome.recording.as_ref().expect("asked for");
     departures(recorded, trace)?;
-    drops(recorded, trace)?;
-    statistics(recorded, &outcome)
+    // All left in order and in time: what follows is told before any difference in that.
+    drops(recorded, trace).map_err(|why| (usize::MAX, why))?;
+    statistics(recorded, &outcome).map_err(|why| (usize::MAX, why))
 }
 
-fn departures(recorded: &Value, trace: &Recording) -> Result<(), String> {
-    let order = numbers(&recorded["departure_order"], "departures")?;
-    let times = numbers(&recorded["departure_us"], "times of departure")?;
+fn departures(recorded: &Value, trace: &Recording) -> Result<(), Difference> {
+    let no = |why: String| (0, why);
+    let order = numbers(&recorded["departure_order"], "departures").map_err(no)?;
+    let times = numbers(&recorded["departure_us"], "times of departure").map_err(no)?;
     // The device at the bottom comes first in the scenario, and so does its queue.
     let left = trace.records.iter();
     let left = left.filter(|r| r.kind() == Kind::DevXmit && r.b == 0);
-    let got: Vec<(u64, f64)> = left.map(|r| (u64::from(r.a), r.time as f64 / 1e6)).collect();
+    let got: Vec<(u64, f64)> = left
+        .map(|r| (u64::from(r.a), r.time as f64 / 1e6))
+        .collect();
     for (i, ((&seq, &us), &(skb, at))) in order.iter().zip(&times).zip(&got).enumerate() {
         if seq != skb || (at - us as f64).abs() > 1.0 {
-            return Err(format!(
-                "departure {i}: recorded {seq} at {us} us, simulated {skb} at {at:.3} us"
-            ));
+            let why =
+                format!("departure {i}: recorded {seq} at {us} us, simulated {skb} at {at:.3} us");
+            return Err((i, why));
         }
     }
     if order.len() != got.len() {
-        return Err(format!(
+        let why = format!(
             "{} departures recorded, {} simulated",
             order.len(),
             got.len()
-        ));
+        );
+        return Err((order.len().min(got.len()), why));
     }
     Ok(())
 }
 
 fn drops(recorded: &Value, trace: &Recording) -> Result<(), String> {
-    let wanted: BTreeSet<u64> = numbers(&recorded["dropped"], "drops")?.into_iter().collect();
+    let wanted: BTreeSet<u64> = numbers(&recorded["dropped"], "drops")?
+        .into_iter()
+        .collect();
     let lost = trace.records.iter().filter(|r| r.kind() == Kind::SkbDrop);
     let got: BTreeSet<u64> = lost.map(|r| u64::from(r.a)).collect();
     let first = wanted.symmetric_difference(&got).next();
@@ -142,14 +154,14 @@ fn statistics(recorded: &Value, outcome: &Outcome) -> Result<(), String> {
 }
 
 /// The scenario that a recording was made of.
-fn scenario(recorded: &Value) -> Result<String, String> {
+fn scenario(recorded: &Value, phase: u32) -> Result<String, String> {
     let setup = Setup::read(recorded)?;
     let mut text = String::new();
     let dev = recorded["tx_device"].as_str().ok_or("no device")?;
     let _ = write!(
         text,
         "(version: 1, name: \"recording\", machine: \"oracle\", kernel: (base: \"v6.1\", hz: 100,
-            clock: (grain: \"256ns\")),
+            clock: (grain: \"256ns\", phase: \"{phase}ns\")),
           hosts: [(name: \"h0\", devices: [(name: \"d0\", qdisc: {}), {}],
           workloads: [Train(dev: {dev:?}, packets: [",
         setup.root("d0", "Noqueue")?,

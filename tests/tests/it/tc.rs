@@ -48,7 +48,18 @@ impl Setup {
                 ["ip", "link", "set", _, "txqueuelen", n] => {
                     setup.txqueuelen = n.parse().map_err(|_| format!("`{command}`: {n}?"))?;
                 }
-                ["ip", "link", "add", "link", on, "name", name, "type", "vlan", rest @ ..] => {
+                [
+                    "ip",
+                    "link",
+                    "add",
+                    "link",
+                    on,
+                    "name",
+                    name,
+                    "type",
+                    "vlan",
+                    rest @ ..,
+                ] => {
                     let after = |what| rest.iter().skip_while(|w| **w != what).nth(1);
                     setup.vlans.push(Vlan {
                         name: (*name).to_owned(),
@@ -130,9 +141,7 @@ impl Setup {
             "pfifo_fast" | "pfifo" | "prio" if !has_limit => {
                 Some(format!("limit: {}", self.txqueuelen))
             }
-            "bfifo" if !has_limit => {
-                Some(format!("limit: \"{}B\"", self.txqueuelen * PSCHED_MTU))
-            }
+            "bfifo" if !has_limit => Some(format!("limit: \"{}B\"", self.txqueuelen * PSCHED_MTU)),
             "tbf" => {
                 // As tc computes it: what fits into the latency, and the bucket.
                 let bytes = latency.map(|ms| rate / 8 * ms / 1000 + burst).or(limit);
@@ -162,7 +171,11 @@ fn qdisc(dev: &str, rest: &[&str], command: &str) -> Result<Qdisc, String> {
     let (child, mut rest) = match rest {
         ["root", rest @ ..] => (false, rest),
         ["parent", "1:1", rest @ ..] => (true, rest),
-        _ => return Err(format!("`{command}`: only a root and its child are simulated")),
+        _ => {
+            return Err(format!(
+                "`{command}`: only a root and its child are simulated"
+            ));
+        }
     };
     if let ["handle", _, after @ ..] = rest {
         rest = after;
@@ -188,7 +201,10 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
 }
 
 fn bits(text: &str) -> Result<u64, String> {
-    scaled(text, &[("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1000)])
+    scaled(
+        text,
+        &[("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1000)],
+    )
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

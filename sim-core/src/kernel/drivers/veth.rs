@@ -70,7 +70,8 @@ pub(crate) async fn veth_xmit(cpu: Cpu<'_>, veth: &Veth, skb: Skb) -> i32 {
     let k = cpu.k;
     // __dev_forward_skb: scrubbed, and the header looked at for the receiver.
     cpu.touch([
-        k.skbs.struct_lines(skb, line::L1 | line::L3, line::L0 | line::L2),
+        k.skbs
+            .struct_lines(skb, line::L1 | line::L3, line::L0 | line::L2),
         k.skbs.head_lines(skb, line::HEADERS, 0),
     ])
     .await;

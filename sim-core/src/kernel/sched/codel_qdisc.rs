@@ -65,11 +65,9 @@ impl Codel {
         if cpu.load(q.qlen).await >= u64::from(self.limit) {
             return false;
         }
-        cpu.spend(Cost::KtimeGet);
-        cpu.elapse(cpu.machine().costs.clock_read);
+        let now = codel_time(cpu.ktime_get().ns());
         cpu.touch([cpu.k.skbs.struct_lines(skb, 0, line::L0)]).await;
         let mut state = self.state.borrow_mut();
-        let now = codel_time(cpu.k.ktime(cpu.now()).ns());
         state.queue.push_back((skb, now));
         state.backlog += cpu.k.skbs.len(skb);
         drop(state);
@@ -81,12 +79,10 @@ impl Codel {
     pub(crate) async fn dequeue(&self, cpu: Cpu<'_>, dropped: &mut Vec<Skb>) -> Option<Skb> {
         let _span = cpu.enter(Func::CodelDequeue);
         cpu.spend(Cost::CodelDequeue);
-        cpu.spend(Cost::KtimeGet);
-        cpu.elapse(cpu.machine().costs.clock_read);
+        let now = codel_time(cpu.ktime_get().ns());
         let (skb, _) = {
             let mut state = self.state.borrow_mut();
             let mut vars = state.vars;
-            let now = codel_time(cpu.k.ktime(cpu.now()).ns());
             let mut head = Head {
                 state: &mut state,
                 skbs: &cpu.k.skbs,

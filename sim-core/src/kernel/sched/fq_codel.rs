@@ -106,7 +106,10 @@ impl FqCodel {
         cpu.spend(Cost::FqCodelEnqueue);
         cpu.spend(Cost::SkbHash);
         cpu.spend(Cost::KtimeGet);
-        let (len, index) = (cpu.k.skbs.len(skb), cpu.k.skbs.frame(skb).hash_to(self.settings.flows) as usize);
+        let (len, index) = (
+            cpu.k.skbs.len(skb),
+            cpu.k.skbs.frame(skb).hash_to(self.settings.flows) as usize,
+        );
         cpu.touch([
             Footprint {
                 base: self.lines.nth(index as u32),
@@ -120,7 +123,8 @@ impl FqCodel {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         let b = &mut state.buckets[index];
-        b.queue.push_back((skb, codel_time(cpu.k.ktime(cpu.now()).ns())));
+        b.queue
+            .push_back((skb, codel_time(cpu.k.ktime(cpu.now()).ns())));
         b.backlog += len;
         if !b.listed {
             b.listed = true;

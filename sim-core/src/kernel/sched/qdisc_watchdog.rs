@@ -55,7 +55,10 @@ pub(crate) async fn expire(cpu: Cpu<'_>) {
         let Some(watchdog) = q.watchdog().filter(|w| w.cpu() == cpu.id()) else {
             continue;
         };
-        if watchdog.due().is_some_and(|due| due <= cpu.k.ktime(cpu.now())) {
+        if watchdog
+            .due()
+            .is_some_and(|due| due <= cpu.k.ktime(cpu.now()))
+        {
             watchdog.due.set(None);
             __netif_schedule(cpu, q).await;
         }

@@ -4,8 +4,8 @@
 //! Absent: segmentation of what is larger than the bucket.
 
 use super::qdisc::Qdisc;
-use super::rate::RateCfg;
 use super::qdisc_watchdog::QdiscWatchdog;
+use super::rate::RateCfg;
 use crate::engine::time::Instant;
 use crate::kernel::netdev::NET_XMIT_DROP;
 use crate::kernel::skb::Skb;
@@ -78,9 +78,7 @@ impl Tbf {
         let Some(skb) = Box::pin(self.child.peek(cpu)).await else {
             return (None, false);
         };
-        cpu.spend(Cost::KtimeGet);
-        cpu.elapse(cpu.machine().costs.clock_read);
-        let now = cpu.k.ktime(cpu.now()).ns() as i64;
+        let now = cpu.ktime_get().ns() as i64;
         let len = cpu.k.skbs.len(skb);
         let passed = (now - self.checked.get()).min(self.buffer);
         let ptoks = self.settings.peak.map_or(0, |(rate, _)| {
