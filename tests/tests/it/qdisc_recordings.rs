@@ -4,6 +4,9 @@
 //!
 //! `SKBSIM_QDISC=FOLDER` holds the simulator to the recordings in another folder instead.
 //!
+//! Not among the data, because it differs: tbf-fq_codel-overload. Order, times, drops, bytes and packets are
+//! equal, but tbf counts 1042 overlimits where 1000 were recorded; not explained.
+//!
 //! Not attempted of the recordings that exist, for want of the qdisc: cake, drr, ets, fq, hfsc, htb, netem, pie,
 //! red, sfq; for want of filters: tbf-prio-fw; for want of the option `drop_batch`:
 //! tbf-fq_codel-limit20-batch4. Not reproducible, as the kernel drew random numbers: mq-root and

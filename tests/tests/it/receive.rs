@@ -1,7 +1,6 @@
 //! The receive path: datagrams over veth, loopback and a link come to their reader, and each is accounted for.
 
 use scenarios::{Loader, Registry};
-use sim_core::violation::Law;
 use sim_core::world::{Options, Outcome, run};
 
 fn outcome(hosts: &str, kernel: &str) -> Outcome {
@@ -138,16 +137,4 @@ fn datagrams_cross_a_link() {
             .iter()
             .any(|q| q.kind == "tbf" && q.overlimits > 0)
     );
-}
-
-/// Without the pair of barriers a wake-up is lost: datagrams stay in the ring.
-#[test]
-fn veth_without_barriers_gets_stuck() {
-    let loads = "UdpFlood(dev: \"v0\", cpus: [0, 1, 2, 3], packets: 3000, pps: \"150kpps\"),
-                 UdpSink(dev: \"v1\", cpu: 4)";
-    let o = outcome(&pair("on", loads), "");
-    assert_eq!(o.violations, []);
-    let found = outcome(&pair("on", loads), ", veth_mb: off");
-    let laws: Vec<Law> = found.violations.iter().map(|v| v.law).collect();
-    println!("{laws:?}");
 }
