@@ -221,6 +221,9 @@ fn read_text(path: &Path) -> Result<String, (&'static str, String)> {
     String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".into()))
 }
 
+/// The structs of a layout file, and the number of its text.
+type PaholeFile = (u16, Rc<Vec<Struct>>);
+
 /// One load: what is known, and what was found wrong.
 pub(crate) struct Loading<'r> {
     pub registry: &'r Registry,
@@ -229,7 +232,7 @@ pub(crate) struct Loading<'r> {
     /// Profiles read so far; `None` for one that is wrong and reported.
     profiles: BTreeMap<String, Option<Rc<ProfileFile>>>,
     /// Layout files read so far, likewise, each with the number of its text.
-    paholes: BTreeMap<String, Option<(u16, Rc<Vec<Struct>>)>>,
+    paholes: BTreeMap<String, Option<PaholeFile>>,
     dir: PathBuf,
     /// Senders of the tree that is being read.
     pub senders: usize,
@@ -275,7 +278,7 @@ impl Loading<'_> {
     }
 
     /// The structs of the layout file at the path `reference`, and the number of its text.
-    pub fn pahole(&mut self, reference: &Placed<String>) -> Option<(u16, Rc<Vec<Struct>>)> {
+    pub fn pahole(&mut self, reference: &Placed<String>) -> Option<PaholeFile> {
         if let Some(known) = self.paholes.get(&reference.value) {
             return known.clone();
         }

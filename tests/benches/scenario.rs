@@ -6,7 +6,7 @@ mod common;
 
 use common::{bench, goal, scaled};
 use scenarios::{Loader, Registry};
-use sim_core::config::{Config, Stop};
+use sim_core::config::{Config, Stop, Workload};
 use sim_core::trace::{Mode, Record};
 use sim_core::world::{self, Options, Outcome};
 
@@ -76,6 +76,23 @@ fn main() {
     let forward = config("lockless-forward", 30);
     case("lockless-forward/off", &forward, Mode::Off, transmitted);
     case("lockless-forward/ring", &forward, ring, transmitted);
+    // What the wire takes, and no more: packets that the qdisc drops are none.
+    let mut nic = config("doorbell-batch", 12);
+    nic.hosts[0].workloads = vec![Workload::Paced {
+        dev: 0,
+        cpus: vec![0, 2],
+        every: 2_480_000,
+        size: 1514,
+        packets: None,
+    }];
+    case("doorbell-batch/off", &nic, Mode::Off, transmitted);
+    let wire = case("doorbell-batch/ring", &nic, ring, transmitted);
+    goal(
+        "sent k packets/s, 10 Gbit/s through qdisc, BQL and NIC, trace ring on",
+        wire,
+        130.0,
+        250.0,
+    );
     goal(
         "offered k packets/s, lockless-qdisc, 4 threads, trace ring on",
         rate,

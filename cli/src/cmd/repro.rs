@@ -23,18 +23,13 @@ use crate::session::Session;
 use experiment::Experiment;
 use std::io::Write;
 
-/// Every experiment whose scenarios are in the library. One that is described but not here yet waits in
-/// `WAITING` for its scenarios.
+/// Every experiment, in the order of their threads.
 pub const EXPERIMENTS: &[&Experiment] = &[
     &lltx::EXPERIMENT,
     &xdp_redirect::EXPERIMENT,
     &vlan::EXPERIMENT,
     &lockless::EXPERIMENT,
-];
-
-/// Experiments whose scenarios are not in the library yet.
-const WAITING: &[&Experiment] = &[
-    &doorbell::EXPERIMENT, //
+    &doorbell::EXPERIMENT,
 ];
 
 /// Runs the command.
@@ -89,9 +84,6 @@ fn unknown(name: &str) -> Stop {
     let near = there.iter().find(|known| distance(known, name) <= 2);
     let what = match near {
         Some(near) => format!("there is no experiment `{name}`; did you mean `{near}`?"),
-        None if WAITING.iter().any(|e| e.name == name) => {
-            format!("the experiment `{name}` is not there yet")
-        }
         None => format!("there is no experiment `{name}`"),
     };
     Stop::new(
@@ -255,10 +247,6 @@ mod tests {
     fn other_experiments_are_told_apart() {
         let error = |name: &str| skbsim_with(&format!("repro {name}"), &published, false);
         assert!(error("locklss").err.contains("did you mean `lockless`?"));
-        for waiting in WAITING {
-            let text = error(waiting.name).err;
-            assert!(text.contains("not there yet\n  there are: "), "{text}");
-        }
         assert_eq!(error("nonsense").exit, Exit::Usage);
     }
 }

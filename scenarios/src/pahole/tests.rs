@@ -1,3 +1,5 @@
+//! What pahole prints, read: recordings in full, every kind of declaration, and what is wrong.
+
 use super::*;
 use std::path::{Path, PathBuf};
 

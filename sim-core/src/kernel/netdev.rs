@@ -81,17 +81,32 @@ pub struct TxQueue {
     pub bql: Option<Bql>,
 }
 
+/// What a transmit queue is made with.
+pub(crate) struct TxQueueSpec {
+    /// Index of its device, and its number in the trace.
+    pub at: (usize, u32),
+    /// `NETIF_F_LLTX`.
+    pub lltx: bool,
+    /// Byte queue limits, if the driver keeps them.
+    pub bql: Option<dql::Limits>,
+    /// Kernel version, which picks the kind of spinlock.
+    pub version: (u32, u32),
+}
+
 impl TxQueue {
     pub(crate) fn place(
         memory: &mut Placement,
         layouts: &LayoutSet,
         name: &str,
-        at: (usize, u32),
-        lltx: bool,
-        bql: Option<dql::Limits>,
-        version: (u32, u32),
+        spec: TxQueueSpec,
         locks: &mut Vec<String>,
     ) -> TxQueue {
+        let TxQueueSpec {
+            at,
+            lltx,
+            bql,
+            version,
+        } = spec;
         let placed = memory.object(
             &format!("netdev_queue {name}"),
             layouts.get("netdev_queue", netdev_queue_layout),

@@ -182,6 +182,8 @@ impl KmemCache {
         if self.node.borrow().is_empty() {
             return None;
         }
+        // Interrupts free skbs too (spin_lock_irqsave). What masking costs is part of the path's count.
+        let masked = cpu.irq_save();
         self.list_lock.lock(cpu).await;
         cpu.touch([Footprint {
             base: self.node_line,
@@ -212,6 +214,7 @@ impl KmemCache {
             }
         }
         self.list_lock.unlock(cpu).await;
+        cpu.irq_restore(masked);
         first
     }
 
@@ -265,6 +268,7 @@ impl KmemCache {
     async fn unfreeze_partials(&self, cpu: Cpu<'_>, mine: &CpuSlab) {
         let slabs = std::mem::take(&mut *mine.partial.borrow_mut());
         mine.partial_objects.set(0);
+        let masked = cpu.irq_save();
         self.list_lock.lock(cpu).await;
         cpu.touch([Footprint {
             base: self.node_line,
@@ -280,5 +284,6 @@ impl KmemCache {
             self.node.borrow_mut().push_back(number);
         }
         self.list_lock.unlock(cpu).await;
+        cpu.irq_restore(masked);
     }
 }

@@ -395,6 +395,8 @@ impl<'w> Cpu<'w> {
     /// Masks hard interrupts.
     pub fn irq_disable(self) {
         self.s.irqs_off.set(true);
+        // One that was raised and not taken yet waits for `irq_enable`.
+        self.s.attention.set(false);
     }
 
     /// Unmasks hard interrupts; a waiting one is taken at the next step.
@@ -402,6 +404,22 @@ impl<'w> Cpu<'w> {
         self.s.irqs_off.set(false);
         if self.s.irqs.get() != 0 && self.level() != Level::Hardirq {
             self.s.attention.set(true);
+        }
+    }
+
+    /// `local_irq_save`: masks hard interrupts; whether they were masked already, for
+    /// [`irq_restore`](Cpu::irq_restore).
+    #[must_use]
+    pub fn irq_save(self) -> bool {
+        let masked = self.s.irqs_off.get();
+        self.irq_disable();
+        masked
+    }
+
+    /// `local_irq_restore`.
+    pub fn irq_restore(self, masked: bool) {
+        if !masked {
+            self.irq_enable();
         }
     }
 

@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod collect;
+mod hardware;
 #[cfg(test)]
 mod kernel_tests;
 mod lines;

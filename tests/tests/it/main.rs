@@ -4,6 +4,7 @@
 //! scans of the source (`tidy`).
 
 mod determinism;
+mod doorbell;
 mod features_recordings;
 mod golden;
 mod laws;

@@ -37,7 +37,7 @@ pub struct Experiment {
     pub extra_seeds: u64,
     /// Rows that a machine may be fitted to; all others are predictions.
     pub may_fit: &'static [&'static str],
-    /// Pairs of rows such that fitting the first fits the second: they are one number printed twice.
+    /// Pairs of rows such that fitting the first fits the second: they are one number printed twice, or fitted together.
     pub implied: &'static [(&'static str, &'static str)],
     /// The table in the publication's own form.
     pub form: fn(&View<'_>) -> String,

@@ -35,10 +35,12 @@ pub static EXPERIMENT: Experiment = Experiment {
         "S0.after.cycles_k",
         "S0.after.elapsed",
     ],
-    // All CPUs are busy all the time, so elapsed time and cycles are one number twice.
+    // All CPUs are busy all the time, so elapsed time and cycles are one number twice. The instructions are
+    // fitted as well, by the version scale of the kernel's cost table (`cost::VERSION_SCALES`).
     implied: &[
         ("S0.after.cycles_k", "S0.after.elapsed"),
         ("S0.after.elapsed", "S0.after.cycles_k"),
+        ("S0.after.elapsed", "S0.after.instructions_k"),
     ],
     form,
     claims,

@@ -283,7 +283,7 @@ pub(crate) async fn xmit(cpu: Cpu<'_>, nic: &Ixgbe, txq: &TxQueue, skb: Skb, mor
     let bytes = bytecount(cpu, skb);
     txq.tx_sent_queue(cpu, bytes).await;
     // wmb: descriptors before next_to_watch, which is what completion looks at; both before the tail.
-    cpu.smp_wmb().await;
+    cpu.wmb().await;
     cpu.touch([ring.buffer(first, true)]).await;
     hw.post(skb.0, count, frame);
     let next = hw.next() % u64::from(ring.count);

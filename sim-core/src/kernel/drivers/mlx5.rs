@@ -259,8 +259,7 @@ async fn clean_xdp(cpu: Cpu<'_>, nic: &Mlx5, channel: usize) -> bool {
         let cqe = nic.cqe(channel, 2);
         cpu.machine().dma_write(cqe.base);
         cpu.touch([cqe]).await;
-        loop {
-            let Some(done) = ring.take_done() else { break };
+        while let Some(done) = ring.take_done() {
             cpu.spend(Cost::Mlx5XdpClean);
             let (rx_dev, page) = ((done.cookie >> 24) as usize, done.cookie & 0xff_ffff);
             if let Some(pages) = cpu.k.pages(rx_dev) {

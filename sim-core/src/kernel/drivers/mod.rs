@@ -226,14 +226,14 @@ fn watchdog_timer(k: &Kernel, m: &Machine, dev: usize) {
     let (device, Some(port)) = (k.dev(dev), k.port(dev)) else {
         return;
     };
+    // The end of the run is always pending.
+    let rests = m.engine.pending() <= 1;
     device.watchdog_due.set(true);
     m.raise_irq(port.vectors[0].cpu, WATCHDOG_VECTOR);
     let stopped = txq_state::DRV_XOFF | txq_state::STACK_XOFF;
     let waits = k.txqs[device.txqs.clone()]
         .iter()
         .any(|t| m.peek(t.state_word()) & stopped != 0);
-    // The end of the run is always pending.
-    let rests = m.engine.pending() <= 1;
     if !rests || waits && device.tx_timeouts.get() == 0 {
         arm_watchdog(k, m, dev);
     }

@@ -89,6 +89,9 @@ async fn xmit_all(cpu: Cpu<'_>, i: usize, flush: bool) {
         return;
     }
     cpu.spend(Cost::BqXmitAll);
+    for _ in &frames {
+        cpu.spend(Cost::BqXmitFrame);
+    }
     cpu.indirect_call();
     let sent = xdp_xmit(cpu, dev, &frames, flush).await;
     let drops = frames.len() as u64 - u64::from(sent.unwrap_or(0));
