@@ -7,6 +7,7 @@ mod hardware;
 #[cfg(test)]
 mod kernel_tests;
 mod lines;
+mod qdiscs;
 #[cfg(test)]
 mod tcp_tests;
 #[cfg(test)]
