@@ -296,12 +296,13 @@ async fn net_rx_action(cpu: Cpu<'_>) {
         }
     }
     // What is left comes first next time, then what came meanwhile, then what wants more.
-    let mut all = softnet.poll_list.borrow_mut();
-    list.append(&mut all);
-    list.append(&mut repoll);
-    *all = list;
-    let more = !all.is_empty();
-    drop(all);
+    let more = {
+        let mut all = softnet.poll_list.borrow_mut();
+        list.append(&mut all);
+        list.append(&mut repoll);
+        *all = list;
+        !all.is_empty()
+    };
     if more {
         raise_softirq(cpu, NET_RX);
     }

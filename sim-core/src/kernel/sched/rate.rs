@@ -15,8 +15,10 @@ impl RateCfg {
     /// `bytes_ps` bytes a second; each packet counts `overhead` bytes more, and at least `mpu`.
     pub fn new(bytes_ps: u64, overhead: u32, mpu: u32) -> RateCfg {
         // The largest factor for which the product with 32 bits of length is exact to the nanosecond.
-        let (mut factor, mut shift, mut mult) = (1_000_000_000u64, 0, 1);
-        while bytes_ps > 0 {
+        let (mut factor, mut shift) = (1_000_000_000u64, 0);
+        let mut mult;
+        let bytes_ps = bytes_ps.max(1);
+        loop {
             mult = (factor / bytes_ps) as u32;
             if mult & 1 << 31 != 0 || factor & 1 << 63 != 0 {
                 break;
