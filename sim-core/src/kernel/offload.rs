@@ -1,6 +1,6 @@
 //! Offloads at run time: what each device of the host can do, and what a packet may use of it.
 //!
-//! The rules are [`features`](super::features)'; here its words are joined with skbs and hardware. What
+//! The rules are [`super::features`]'; here its words are joined with skbs and hardware. What
 //! hardware does with an offload that it was handed beyond its means is modelled as a broken frame.
 
 use super::core::validate::Todo;
