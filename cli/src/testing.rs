@@ -62,6 +62,8 @@ pub fn config() -> Config {
                 kind: DeviceKind::Dummy,
                 txqs: 1,
                 qdisc: Qdisc::PfifoFast { limit: 1000 },
+                rps_cpus: Vec::new(),
+                xps: Vec::new(),
             }],
             workloads: vec![Workload::Pktgen(pktgen)],
         }],
@@ -151,6 +153,8 @@ fn metrics(seed: u64) -> Metrics {
         qdiscs: vec![metrics::Qdisc {
             name: "d0:0".into(),
             kind: "pfifo_fast".into(),
+            child: false,
+            overlimits: 0,
             bytes: 2_748_300,
             packets: 45_805,
             dropped: 2,
@@ -186,6 +190,8 @@ fn metrics(seed: u64) -> Metrics {
             ..metrics::Line::default()
         }],
         streams: vec![],
+        softnet: vec![],
+        udp: vec![],
     }
 }
 

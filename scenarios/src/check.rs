@@ -7,7 +7,7 @@ use crate::error::{At, did_you_mean};
 use crate::file::{Draft, HostDraft, KindDraft, LoadDraft};
 use crate::rules;
 use crate::walk::{Placed, Walk};
-use sim_core::config::{NicDriver, Qdisc, Stop, XmitMode};
+use sim_core::config::{NicDriver, Stop, XmitMode};
 use sim_core::kernel::drivers::MAX_VECTORS;
 use sim_core::machine::cost::{Arch, MemoryModel};
 
@@ -54,6 +54,10 @@ const HOST_CHECKS: &[HostCheck] = &[
     store_buffer,
     tas_bit,
     crate::streams::vlans,
+    crate::receive::veths,
+    crate::receive::spreading,
+    crate::receive::sinks,
+    crate::qdiscs::multiqueue,
 ];
 
 /// Runs every rule.
@@ -131,11 +135,8 @@ fn links(draft: &Draft, walk: &mut Walk) {
             }
             continue;
         };
-        let kind = match draft.hosts[host].devices[dev].kind {
-            Some(KindDraft::Dummy) => Some("Dummy"),
-            Some(KindDraft::Vlan(_)) => Some("Vlan"),
-            _ => None,
-        };
+        let device = &draft.hosts[host].devices[dev];
+        let kind = device.kind.as_ref().and_then(KindDraft::without_port);
         if let Some(kind) = kind {
             wrong(
                 format!("`{shown}` is a {kind}; only a NIC has a cable"),
@@ -270,12 +271,7 @@ fn total_slots(draft: &Draft, walk: &mut Walk) {
         let (Some(txqs), Some(qdisc)) = (&device.txqs, &device.qdisc) else {
             continue;
         };
-        let queue = match qdisc.value {
-            // Only the three rings of pfifo_fast are arrays; a pfifo is a list.
-            Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
-            Qdisc::FqCodel { flows, .. } => u64::from(flows),
-            Qdisc::Pfifo { .. } | Qdisc::Prio { .. } | Qdisc::Noqueue => 0,
-        };
+        let queue = crate::qdiscs::slots(&qdisc.value);
         let rings = match &device.kind {
             Some(KindDraft::Nic(nic)) => {
                 let size =
@@ -328,7 +324,11 @@ fn cpus_exist(host: &HostDraft, walk: &mut Walk) {
         Some(KindDraft::Nic(nic)) => nic.irq_cpus.as_deref().unwrap_or(&[]),
         _ => &[],
     });
-    let irqs: Vec<&Placed<u64>> = irqs.collect();
+    let spread = host
+        .devices
+        .iter()
+        .flat_map(|d| d.rps_cpus.iter().flatten());
+    let irqs: Vec<&Placed<u64>> = irqs.chain(spread).collect();
     // Of a count or a range, only the first CPU that does not exist is reported: they share a place.
     let mut last = None;
     for cpu in host
@@ -410,15 +410,17 @@ fn frames_need_nic(host: &HostDraft, walk: &mut Walk) {
             (&[NicDriver::Plain, NicDriver::Ixgbe], "Nic")
         };
         let kind = match device.and_then(|d| d.kind.as_ref()) {
-            Some(KindDraft::Dummy) => "Dummy",
-            Some(KindDraft::Vlan(_)) => "Vlan",
             Some(KindDraft::Nic(nic)) if !wanted.contains(&nic.driver) => match nic.driver {
                 NicDriver::Plain => "Nic",
                 NicDriver::Myri10ge => "Myri10ge",
                 NicDriver::Mlx5 => "Mlx5",
                 NicDriver::Ixgbe => "Ixgbe",
             },
-            _ => continue,
+            Some(other) => match other.without_port() {
+                Some(kind) => kind,
+                None => continue,
+            },
+            None => continue,
         };
         let message = format!(
             "`{}` is a {kind}; this load's frames arrive at a kind {needed}",
@@ -522,10 +524,7 @@ fn queues_hold_packets(host: &HostDraft, walk: &mut Walk) {
                 .for_each(|r| empty(&r.at, "a receive ring"));
         }
         if let Some(qdisc) = &device.qdisc
-            && let Qdisc::PfifoFast { limit: 0 }
-            | Qdisc::Pfifo { limit: 0 }
-            | Qdisc::Prio { limit: 0 }
-            | Qdisc::FqCodel { limit: 0, .. } = qdisc.value
+            && crate::qdiscs::is_empty(&qdisc.value)
         {
             empty(&qdisc.at, "a queue");
         }

@@ -224,7 +224,7 @@ impl Printer {
             .map(|(cost, n)| format!("{:?}: {n}", cost.name()))
             .collect();
         format!(
-            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, {kick} watchdog: {watchdog}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, costs: {{{}}})",
+            "(base: {:?}, {lockless} set3_retry: {retry:?}, dev_weight: {}, {tas} {direct} ticks: {}, hz: {}, bql_mb: {}, stop_recheck: {}, {kick} watchdog: {watchdog}, {vlan} {validate} {redirect} xdp_bulk: {}, xdp_flush: {}, retpoline: {}, clock: {}, max_backlog: {}, veth_mb: {}, costs: {{{}}})",
             text(&kernel.base),
             kernel.dev_weight.unwrap_or_default(),
             on(kernel.ticks.unwrap_or_default()),
@@ -242,6 +242,8 @@ impl Printer {
                     Time.print(c.phase)
                 )
             })),
+            kernel.max_backlog.unwrap_or_default(),
+            on(kernel.veth_mb.unwrap_or_default()),
             costs.join(", "),
         )
     }
@@ -252,31 +254,26 @@ impl Printer {
             let kind = match &device.kind {
                 Some(KindDraft::Nic(nic)) => nic_text(nic),
                 Some(KindDraft::Vlan(vlan)) => vlan_text(vlan),
+                Some(KindDraft::Loopback) => "Loopback".into(),
+                Some(KindDraft::Veth(v)) => format!(
+                    "Veth(peer: {:?}, napi: {})",
+                    text(&v.peer),
+                    on(v.napi.unwrap_or_default())
+                ),
                 _ => "Dummy".into(),
             };
-            let qdisc = match device.qdisc.as_ref().map(|q| q.value) {
-                Some(Qdisc::PfifoFast { limit }) => format!("PfifoFast(limit: {limit})"),
-                Some(Qdisc::Pfifo { limit }) => format!("Pfifo(limit: {limit})"),
-                Some(Qdisc::Prio { limit }) => format!("Prio(limit: {limit})"),
-                Some(Qdisc::FqCodel {
-                    limit,
-                    flows,
-                    quantum,
-                    target,
-                    interval,
-                }) => format!(
-                    "FqCodel(limit: {limit}, flows: {flows}, quantum: \"{}\", target: \"{}\", interval: \"{}\")",
-                    Size.print(u64::from(quantum)),
-                    Time.print(target),
-                    Time.print(interval)
-                ),
-                _ => "Noqueue".into(),
-            };
+            let qdisc = device.qdisc.as_ref().map(|q| qdisc_text(&q.value));
+            let qdisc = qdisc.unwrap_or_default();
             let name = text(&device.name);
             let txqs = number(&device.txqs);
+            let spread = [("rps_cpus", &device.rps_cpus), ("xps", &device.xps)].map(|(f, list)| {
+                let list: Vec<u64> = list.iter().flatten().map(|n| n.value).collect();
+                format!("{f}: {list:?}")
+            });
+            let spread = spread.join(", ");
             self.line(
                 4,
-                format!("(name: {name:?}, kind: {kind}, txqs: {txqs}, qdisc: {qdisc}),"),
+                format!("(name: {name:?}, kind: {kind}, txqs: {txqs}, qdisc: {qdisc}, {spread}),"),
             );
         }
         self.line(3, "],");
@@ -354,6 +351,57 @@ impl Printer {
                 bounds.join(", ")
             ),
         );
+    }
+}
+
+fn qdisc_text(qdisc: &Qdisc) -> String {
+    let bytes = |n: u32| Size.print(u64::from(n));
+    match *qdisc {
+        Qdisc::PfifoFast { limit } => format!("PfifoFast(limit: {limit})"),
+        Qdisc::Pfifo { limit } => format!("Pfifo(limit: {limit})"),
+        Qdisc::Bfifo { limit } => format!("Bfifo(limit: \"{}\")", bytes(limit)),
+        Qdisc::Prio {
+            limit,
+            bands,
+            priomap,
+        } => format!("Prio(limit: {limit}, bands: {bands}, priomap: {priomap:?})"),
+        Qdisc::Codel {
+            limit,
+            target,
+            interval,
+        } => format!(
+            "Codel(limit: {limit}, target: \"{}\", interval: \"{}\")",
+            Time.print(target),
+            Time.print(interval)
+        ),
+        Qdisc::FqCodel {
+            limit,
+            flows,
+            quantum,
+            target,
+            interval,
+        } => format!(
+            "FqCodel(limit: {limit}, flows: {flows}, quantum: \"{}\", target: \"{}\", interval: \"{}\")",
+            bytes(quantum),
+            Time.print(target),
+            Time.print(interval)
+        ),
+        Qdisc::Tbf(ref t) => {
+            let peak = t.peak.map(|(rate, mtu)| {
+                format!("(rate: \"{}\", mtu: \"{}\")", Rate.print(rate), bytes(mtu))
+            });
+            format!(
+                "Tbf(rate: \"{}\", burst: \"{}\", overhead: \"{}\", mpu: \"{}\", peak: {}, child: {})",
+                Rate.print(t.rate),
+                bytes(t.burst),
+                bytes(t.overhead),
+                bytes(t.mpu),
+                option(peak),
+                qdisc_text(&t.child)
+            )
+        }
+        Qdisc::Mq(ref each) => format!("Mq(child: {})", qdisc_text(each)),
+        Qdisc::Noqueue => "Noqueue".into(),
     }
 }
 
@@ -488,6 +536,26 @@ fn load_text(load: &LoadDraft) -> String {
                 all.join(", ")
             )
         }
+        LoadDraft::UdpFlood(u) => format!(
+            "UdpFlood(dev: {:?}, cpus: {cpus}, size: {size:?}, pps: {}, packets: {packets}, flows: {}, connected: {}, port: {}, sndbuf: {:?})",
+            text(&u.dev),
+            option(
+                u.pps
+                    .flatten()
+                    .map(|n| format!("{:?}", PacketRate.print(n)))
+            ),
+            u.flows.unwrap_or_default(),
+            on(u.connected.unwrap_or_default()),
+            number(&u.port),
+            Size.print(number(&u.sndbuf))
+        ),
+        LoadDraft::UdpSink(u) => format!(
+            "UdpSink(dev: {:?}, cpu: {}, port: {}, rcvbuf: {:?})",
+            text(&u.dev),
+            load.cpus().first().map_or(0, |c| c.value),
+            number(&u.port),
+            Size.print(number(&u.rcvbuf))
+        ),
         LoadDraft::Netperf(n) => format!(
             "Netperf(dev: {:?}, cpu: {}, to: {:?}, port: {}, message: {:?}, sndbuf: {:?}, limit_output: {:?}, bytes: {})",
             text(&n.dev),

@@ -32,8 +32,11 @@ mod layout;
 mod load;
 mod netperf;
 mod nic;
+mod qdisc;
+mod udp;
 pub(crate) use netperf::{NetperfDraft, NetserverDraft};
 pub(crate) use nic::OFFLOADS;
+pub(crate) use udp::{UdpFloodDraft, UdpSinkDraft};
 
 /// A measurement in steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +114,8 @@ pub(crate) struct KernelDraft {
     pub xdp_flush: Option<bool>,
     pub retpoline: Option<bool>,
     pub clock: Option<Option<ClockSource>>,
+    pub max_backlog: Option<u32>,
+    pub veth_mb: Option<bool>,
     pub costs: Vec<(Cost, u32)>,
 }
 
@@ -119,12 +124,34 @@ pub(crate) struct DeviceDraft {
     pub kind: Option<KindDraft>,
     pub txqs: Option<Placed<u32>>,
     pub qdisc: Option<Placed<Qdisc>>,
+    pub rps_cpus: Option<Vec<Placed<u64>>>,
+    pub xps: Option<Vec<Placed<u64>>>,
 }
 
 pub(crate) enum KindDraft {
     Dummy,
     Nic(Box<NicDraft>),
     Vlan(VlanDraft),
+    Loopback,
+    Veth(VethDraft),
+}
+
+pub(crate) struct VethDraft {
+    pub peer: Option<Placed<String>>,
+    pub napi: Option<bool>,
+}
+
+impl KindDraft {
+    /// What it is called, if no cable can be plugged into it.
+    pub fn without_port(&self) -> Option<&'static str> {
+        match self {
+            KindDraft::Dummy => Some("Dummy"),
+            KindDraft::Vlan(_) => Some("Vlan"),
+            KindDraft::Loopback => Some("Loopback"),
+            KindDraft::Veth(_) => Some("Veth"),
+            KindDraft::Nic(_) => None,
+        }
+    }
 }
 
 pub(crate) struct VlanDraft {
@@ -210,6 +237,8 @@ pub(crate) enum LoadDraft {
     },
     Netperf(Box<NetperfDraft>),
     Netserver(Box<NetserverDraft>),
+    UdpFlood(Box<UdpFloodDraft>),
+    UdpSink(UdpSinkDraft),
 }
 
 impl Draft {
@@ -233,6 +262,8 @@ impl LoadDraft {
             LoadDraft::Train { cpu, .. } => cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netperf(n) => n.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Netserver(n) => n.cpu.as_deref().unwrap_or(&[]),
+            LoadDraft::UdpFlood(u) => u.cpus.as_deref().unwrap_or(&[]),
+            LoadDraft::UdpSink(u) => u.cpu.as_deref().unwrap_or(&[]),
             LoadDraft::Forward { .. } | LoadDraft::XdpRedirect { .. } => &[],
         }
     }
@@ -250,6 +281,8 @@ impl LoadDraft {
             }
             LoadDraft::Netperf(n) => n.dev.iter().collect(),
             LoadDraft::Netserver(n) => n.dev.iter().collect(),
+            LoadDraft::UdpFlood(u) => u.dev.iter().collect(),
+            LoadDraft::UdpSink(u) => u.dev.iter().collect(),
         }
     }
 
@@ -261,7 +294,11 @@ impl LoadDraft {
             | LoadDraft::Paced { packets, .. }
             | LoadDraft::XdpRedirect { packets, .. }
             | LoadDraft::Forward { packets, .. } => packets,
-            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => &None,
+            LoadDraft::UdpFlood(u) => &u.packets,
+            LoadDraft::Train { .. }
+            | LoadDraft::Netperf(_)
+            | LoadDraft::Netserver(_)
+            | LoadDraft::UdpSink(_) => &None,
         }
     }
 
@@ -273,7 +310,11 @@ impl LoadDraft {
             | LoadDraft::Paced { size, .. }
             | LoadDraft::XdpRedirect { size, .. }
             | LoadDraft::Forward { size, .. } => size.as_ref(),
-            LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => None,
+            LoadDraft::UdpFlood(u) => u.size.as_ref(),
+            LoadDraft::Train { .. }
+            | LoadDraft::Netperf(_)
+            | LoadDraft::Netserver(_)
+            | LoadDraft::UdpSink(_) => None,
         }
     }
 }

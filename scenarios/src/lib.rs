@@ -52,6 +52,8 @@ mod effective;
 mod file;
 mod loader;
 mod machine;
+mod qdiscs;
+mod receive;
 mod reference;
 mod registry;
 mod render;

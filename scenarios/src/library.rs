@@ -26,6 +26,8 @@ library! {
     "pfifo",
     "pktgen-start-xmit",
     "two-senders-paced",
+    "udp-rps",
+    "udp-veth",
     "vlan-offload",
     "vlan-on-vlan",
     "xdp-no-flush",

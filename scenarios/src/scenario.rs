@@ -5,8 +5,8 @@ use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
 use crate::walk::Placed;
 use sim_core::config::{
-    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Trafgen, Vlan,
-    Workload,
+    Config, Device, DeviceKind, Host, Kernel, Link, Netperf, Netserver, Nic, Pktgen, Trafgen,
+    UdpFlood, UdpSink, Veth, Vlan, Workload,
 };
 use sim_core::frame::Tag;
 use std::sync::Arc;
@@ -170,6 +170,8 @@ fn host(all: &[HostDraft], host: &HostDraft) -> Option<Host> {
             xdp_flush: host.kernel.xdp_flush?,
             retpoline: host.kernel.retpoline?,
             clock: host.kernel.clock?,
+            max_backlog: host.kernel.max_backlog?,
+            veth_mb: host.kernel.veth_mb?,
             costs: host.kernel.costs.clone(),
         },
         layouts: host.layouts.clone(),
@@ -256,6 +258,11 @@ fn device(host: &HostDraft, device: &crate::file::DeviceDraft) -> Option<Device>
             })
         }
         KindDraft::Dummy => DeviceKind::Dummy,
+        KindDraft::Loopback => DeviceKind::Loopback,
+        KindDraft::Veth(v) => DeviceKind::Veth(Veth {
+            peer: crate::streams::index(host, &v.peer.as_ref()?.value)?,
+            napi: v.napi?,
+        }),
         KindDraft::Nic(draft) => DeviceKind::Nic(nic(draft)?),
     };
     let name = device.name.as_ref()?.value.clone();
@@ -263,8 +270,15 @@ fn device(host: &HostDraft, device: &crate::file::DeviceDraft) -> Option<Device>
         name,
         kind,
         txqs: device.txqs.as_ref()?.value,
-        qdisc: device.qdisc.as_ref()?.value,
+        qdisc: device.qdisc.as_ref()?.value.clone(),
+        rps_cpus: numbers(&device.rps_cpus)?,
+        xps: numbers(&device.xps)?,
     })
+}
+
+fn numbers(list: &Option<Vec<Placed<u64>>>) -> Option<Vec<u16>> {
+    let list = list.as_ref()?.iter();
+    list.map(|n| u16::try_from(n.value).ok()).collect()
 }
 
 fn nic(draft: &NicDraft) -> Option<Nic> {
@@ -325,6 +339,14 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
             packets: packets.clone()?,
         });
     }
+    if let LoadDraft::UdpSink(u) = load {
+        return Some(Workload::UdpSink(UdpSink {
+            dev: index(&u.dev)?,
+            cpu: *cpus.first()?,
+            port: u16::try_from(u.port.as_ref()?.value).ok()?,
+            rcvbuf: u32::try_from(u.rcvbuf.as_ref()?.value).ok()?,
+        }));
+    }
     let size = u32::try_from(load.size()?.value).ok()?;
     let packets = load.packets().as_ref()?.value;
     Some(match load {
@@ -365,7 +387,21 @@ fn load(host: &HostDraft, load: &LoadDraft) -> Option<Workload> {
             size,
             packets,
         },
-        LoadDraft::Train { .. } | LoadDraft::Netperf(_) | LoadDraft::Netserver(_) => {
+        LoadDraft::UdpFlood(u) => Workload::UdpFlood(UdpFlood {
+            dev: index(&u.dev)?,
+            cpus,
+            size,
+            pps: u.pps?,
+            packets,
+            flows: u.flows?,
+            connected: u.connected?,
+            port: u16::try_from(u.port.as_ref()?.value).ok()?,
+            sndbuf: u32::try_from(u.sndbuf.as_ref()?.value).ok()?,
+        }),
+        LoadDraft::Train { .. }
+        | LoadDraft::Netperf(_)
+        | LoadDraft::Netserver(_)
+        | LoadDraft::UdpSink(_) => {
             unreachable!("returned above, or a stream")
         }
         LoadDraft::XdpRedirect {

@@ -96,6 +96,8 @@ structs! {
         xdp_flush: "on, off" Ron("on"), "Off: drivers forget `xdp_do_flush` at the end of a poll.";
         retpoline: "on, off" Ron("off"), "Indirect calls go through retpolines.";
         clock: "ClockSource or None" Ron("None"), "A clock with a visible grain, for comparing with recordings made on one.";
+        max_backlog: "1 to 1000000" Ron("1000"), "Packets a CPU's backlog may hold (`/proc/sys/net/core/netdev_max_backlog`).";
+        veth_mb: "on, off" Ron("on"), "The barriers of veth between its ring and `rx_notify_masked`; off loses wake-ups.";
         costs: "map of cost key to instructions" Ron("{}"), "Instruction counts that replace the built-in ones.";
     }
     CLOCK_SOURCE "ClockSource" "A coarse clock: reads in steps, and timers fire late by its rules (user-mode Linux in time travel)." {
@@ -109,7 +111,7 @@ structs! {
         kernel: "Kernel" Computed("the scenario's"), "Overrides single fields.";
         layouts: "map of struct name to Layout" Computed("the scenario's"), "Overrides single structs.";
         devices: "list of Device" Ron("[]"), "Network devices.";
-        workloads: "list of Pktgen, Trafgen, Paced, Train, XdpRedirect, Forward, Netperf, Netserver" Ron("[]"), "Loads.";
+        workloads: "list of Pktgen, Trafgen, Paced, Train, XdpRedirect, Forward, UdpFlood, UdpSink, Netperf, Netserver" Ron("[]"), "Loads.";
     }
     LINK "Link" "A cable between two NICs, full duplex." {
         a: "\"host:device\"" Required, "One end.";
@@ -118,11 +120,18 @@ structs! {
     }
     DEVICE "Device" "A network device." {
         name: "text of 1 to 15 characters" Required, "Interface name.";
-        kind: "Dummy, Nic, Myri10ge, Mlx5, Vlan" Ron("Dummy"), "Device and driver.";
+        kind: "Dummy, Nic, Myri10ge, Mlx5, Ixgbe, Vlan, Loopback, Veth" Ron("Dummy"), "Device and driver.";
         txqs: "1 to 256" Ron("1"), "Transmit queues.";
-        qdisc: "PfifoFast, Pfifo, Prio, FqCodel, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
+        qdisc: "PfifoFast, Pfifo, Bfifo, Prio, Codel, FqCodel, Tbf, Mq, Noqueue" Ron("PfifoFast(limit: 1000)"), "Root qdisc of each transmit queue.";
+        rps_cpus: "list of CPUs" Ron("[]"), "CPUs over which flows that it receives are spread (`queues/rx-0/rps_cpus`); empty is off.";
+        xps: "list of transmit queues" Ron("[]"), "Queue that each CPU sends to (`xps_cpus` turned round): CPU n uses entry n modulo their number. Empty: by flow hash. pktgen and Train always use queue 0.";
     }
     DUMMY "Dummy" "`drivers/net/dummy.c`: takes every packet without a lock and frees it at once." {}
+    LOOPBACK "Loopback" "`drivers/net/loopback.c`: what is sent is received by this CPU's backlog. It takes no lock; give it `qdisc: Noqueue`." {}
+    VETH "Veth" "One end of a pair (`drivers/net/veth.c`): what it sends the other receives. It takes no lock; give it `qdisc: Noqueue`." {
+        peer: "device name" Required, "The other end, on the same host; it names this one.";
+        napi: "on, off" Ron("off"), "It receives by a ring of 256 and NAPI, as with GRO or an XDP program; off: by the backlog.";
+    }
     NIC "Nic" "A plain NIC: a descriptor ring each way, doorbell, one vector, NAPI, BQL." {
         tx_ring: "1 to 32768" Ron("512"), "Descriptors in the transmit ring.";
         rx_ring: "1 to 32768" Ron("512"), "Descriptors in the receive ring.";
@@ -202,8 +211,33 @@ structs! {
     PFIFO "Pfifo" "`pfifo`: one list under the root lock." {
         limit: "1 to 1000000" Ron("1000"), "Packets.";
     }
-    PRIO "Prio" "`prio`: three bands by priority, each a `pfifo`, under the root lock." {
+    BFIFO "Bfifo" "`bfifo`: one list under the root lock, limited in bytes." {
+        limit: "size" Ron("\"1514000B\""), "Bytes; 1 to 1073741824.";
+    }
+    PRIO "Prio" "`prio`: bands by priority, each a `pfifo`, under the root lock." {
         limit: "1 to 1000000" Ron("1000"), "Packets a band.";
+        bands: "2 to 16" Ron("3"), "Bands.";
+        priomap: "list of 16 bands" Ron("[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]"), "Band of each priority.";
+    }
+    CODEL "Codel" "`codel`: one list with the CoDel law, under the root lock." {
+        limit: "1 to 1000000" Ron("1000"), "Packets.";
+        target: "time" Ron("\"5ms\""), "Delay that is fine.";
+        interval: "time" Ron("\"100ms\""), "For how long more is tolerated.";
+    }
+    TBF "Tbf" "`tbf`: a token bucket in front of another qdisc." {
+        rate: "rate" Required, "Rate.";
+        burst: "size" Required, "Bucket; larger packets are dropped.";
+        overhead: "size" Ron("\"0B\""), "What each packet counts more.";
+        mpu: "size" Ron("\"0B\""), "What each packet counts at least.";
+        peak: "Peak or None" Ron("None"), "A second bucket for the peak rate.";
+        child: "PfifoFast, Pfifo, Bfifo, Prio, Codel, FqCodel" Ron("Bfifo()"), "What queues; `tc`'s `limit` is that of its Bfifo.";
+    }
+    PEAK "Peak" "The second bucket of a Tbf." {
+        rate: "rate" Required, "`peakrate`.";
+        mtu: "size" Required, "`mtu`: its size; larger packets are dropped.";
+    }
+    MQ "Mq" "`mq`: the root of a device with several transmit queues. It is never in the way of a packet." {
+        child: "PfifoFast, Pfifo, Bfifo, Prio, Codel, FqCodel, Tbf" Ron("PfifoFast()"), "Qdisc of each transmit queue.";
     }
     FQ_CODEL "FqCodel" "`fq_codel`: deficit round robin over hashed flows, each with CoDel." {
         limit: "1 to 1000000" Ron("10240"), "Packets.";
@@ -264,6 +298,23 @@ structs! {
         size: "size" Ron("\"60B\""), "Frame length without the frame check sequence.";
         pps: "packet rate or None" Ron("None"), "Frames offered a second; None is as many as the ring takes.";
         packets: "count or None" Ron("None"), "Frames; None is endless.";
+    }
+    UDP_FLOOD "UdpFlood" "Datagrams: `sendto` in a loop." {
+        dev: "device name" Required, "Device that the route leads to.";
+        cpus: "list of CPUs, count, or range" Required, "One task on each; `4` is the CPUs 0 to 3.";
+        size: "size" Ron("\"106B\""), "Frame length with all headers (42 bytes) and without the frame check sequence.";
+        pps: "packet rate or None" Ron("None"), "Datagrams a second of each task; None is as fast as it can.";
+        packets: "count or None" Ron("None"), "Datagrams of each task; None is endless.";
+        flows: "1 to 256" Ron("1"), "Sockets, each with a source port of its own, that each task takes in turn.";
+        connected: "on, off" Ron("off"), "The sockets are connected: no route lookup a datagram.";
+        port: "1 to 65535" Ron("9"), "Destination port.";
+        sndbuf: "size" Ron("\"212992B\""), "Send buffer of a socket, in truesize (`net.core.wmem_default`).";
+    }
+    UDP_SINK "UdpSink" "A UDP socket and the task that reads it." {
+        dev: "device name" Required, "Device that its address belongs to.";
+        cpu: "CPU" Required, "CPU of the reader.";
+        port: "1 to 65535" Ron("9"), "Its port.";
+        rcvbuf: "size" Ron("\"212992B\""), "Receive buffer, in truesize (`net.core.rmem_default`).";
     }
     CHANGED "Changed" "A layout with fields moved or added." {
         from: "name, Pahole(\"FILE\") or map of field to (offset, size)" Required, "What is changed.";

@@ -9,7 +9,7 @@ const NIC_MTU: u64 = 1500;
 /// Most VLAN devices on top of each other: tags that fit in a frame.
 const MAX_DEPTH: usize = sim_core::frame::MAX_TAGS;
 
-fn index(host: &HostDraft, name: &str) -> Option<usize> {
+pub(crate) fn index(host: &HostDraft, name: &str) -> Option<usize> {
     host.devices
         .iter()
         .position(|d| d.name.as_ref().is_some_and(|n| n.value == name))

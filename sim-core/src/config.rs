@@ -99,6 +99,10 @@ pub struct Kernel {
     pub validate_in_lock: bool,
     /// A clock with a visible grain, for comparing with recordings made on one.
     pub clock: Option<ClockSource>,
+    /// `/proc/sys/net/core/netdev_max_backlog`: packets a CPU's backlog queue may hold.
+    pub max_backlog: u32,
+    /// The pair of barriers between veth's ring and `rx_notify_masked`.
+    pub veth_mb: bool,
     /// Where redirected frames wait, by version.
     pub redirect: Redirect,
     /// `DEV_MAP_BULK_SIZE`: frames in a bulk queue.
@@ -130,6 +134,8 @@ impl Default for Kernel {
             vlan_features: VlanFeatures::Modern,
             validate_in_lock: false,
             clock: None,
+            max_backlog: 1000,
+            veth_mb: true,
             redirect: Redirect::V5_6,
             xdp_bulk: 16,
             xdp_flush: true,
@@ -203,6 +209,11 @@ pub struct Device {
     pub txqs: u32,
     /// Root qdisc (of each queue).
     pub qdisc: Qdisc,
+    /// `/sys/class/net/DEV/queues/rx-0/rps_cpus`: CPUs over which received flows are spread, if any.
+    pub rps_cpus: Vec<u16>,
+    /// Transmit queue of each CPU (`xps_cpus` turned round): CPU n uses entry n modulo their number. Empty:
+    /// by flow hash.
+    pub xps: Vec<u16>,
 }
 
 /// Which driver a device has.
@@ -214,6 +225,19 @@ pub enum DeviceKind {
     Nic(Nic),
     /// `net/8021q`: a VLAN on another device.
     Vlan(Vlan),
+    /// `drivers/net/loopback.c`: what it sends it receives.
+    Loopback,
+    /// `drivers/net/veth.c`: one end of a pair.
+    Veth(Veth),
+}
+
+/// One end of a veth pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Veth {
+    /// Index of the other end, on the same host.
+    pub peer: usize,
+    /// It receives by a ring and NAPI (GRO on, or an XDP program attached), not by the backlog.
+    pub napi: bool,
 }
 
 /// A VLAN device.
@@ -292,7 +316,7 @@ pub enum Moderation {
 }
 
 /// A queueing discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Qdisc {
     /// `pfifo_fast`; `limit` = `tx_queue_len`, the size of each of its three rings.
     PfifoFast {
@@ -304,11 +328,33 @@ pub enum Qdisc {
         /// Packets.
         limit: u32,
     },
-    /// `prio` with three bands, each a `pfifo` of this limit.
+    /// `bfifo`.
+    Bfifo {
+        /// Bytes.
+        limit: u32,
+    },
+    /// `prio`; each band is a `pfifo` of this limit.
     Prio {
         /// Packets a band.
         limit: u32,
+        /// Bands, 2 to 16.
+        bands: u8,
+        /// Band of each `skb->priority & 15`.
+        priomap: [u8; 16],
     },
+    /// `codel`.
+    Codel {
+        /// Packets.
+        limit: u32,
+        /// Target delay in picoseconds.
+        target: u64,
+        /// Interval in picoseconds.
+        interval: u64,
+    },
+    /// `tbf`.
+    Tbf(Box<Tbf>),
+    /// `mq`: each transmit queue has this one; `mq` itself is never in the way of a packet.
+    Mq(Box<Qdisc>),
     /// `fq_codel`.
     FqCodel {
         /// Packets.
@@ -324,6 +370,23 @@ pub enum Qdisc {
     },
     /// `noqueue`.
     Noqueue,
+}
+
+/// A token bucket filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tbf {
+    /// Bits a second.
+    pub rate: u64,
+    /// Bucket in bytes; larger packets are dropped.
+    pub burst: u32,
+    /// Bytes that each packet counts more.
+    pub overhead: u32,
+    /// Bytes that each packet counts at least.
+    pub mpu: u32,
+    /// A second bucket: bits a second and bytes (`peakrate`, `mtu`).
+    pub peak: Option<(u64, u32)>,
+    /// What queues.
+    pub child: Qdisc,
 }
 
 /// A load.
@@ -383,10 +446,50 @@ pub enum Workload {
         /// Frames, or endless.
         packets: Option<u64>,
     },
+    /// Datagrams as fast as the socket takes them, or at a rate.
+    UdpFlood(UdpFlood),
+    /// A socket and the task that reads it.
+    UdpSink(UdpSink),
     /// The sending side of a netperf TCP_STREAM test.
     Netperf(Netperf),
     /// Its receiving side.
     Netserver(Netserver),
+}
+
+/// A sender of UDP datagrams: `sendto` in a loop, one task a CPU.
+#[derive(Clone, Debug)]
+pub struct UdpFlood {
+    /// Index of the device that the route leads to.
+    pub dev: usize,
+    /// Logical CPUs, one task each.
+    pub cpus: Vec<u16>,
+    /// Frame length in bytes with all headers, without FCS.
+    pub size: u32,
+    /// Datagrams a second of each task, or `None` for as fast as it can.
+    pub pps: Option<u64>,
+    /// Datagrams of each task, or endless.
+    pub packets: Option<u64>,
+    /// Sockets (source ports) that each task takes in turn.
+    pub flows: u32,
+    /// The sockets are connected: no route lookup a datagram.
+    pub connected: bool,
+    /// Destination port.
+    pub port: u16,
+    /// `SO_SNDBUF` as the kernel keeps it, in bytes of truesize.
+    pub sndbuf: u32,
+}
+
+/// A UDP socket and its reader.
+#[derive(Clone, Debug)]
+pub struct UdpSink {
+    /// Index of the device that its address belongs to.
+    pub dev: usize,
+    /// Logical CPU of the reader.
+    pub cpu: u16,
+    /// Port.
+    pub port: u16,
+    /// `SO_RCVBUF` as the kernel keeps it, in bytes of truesize.
+    pub rcvbuf: u32,
 }
 
 /// netperf: sends as much as the connection takes.

@@ -118,6 +118,8 @@ pub struct Frame {
     pub l4: L4,
     /// Value that the flow hash comes from (UDP source port).
     pub port: u32,
+    /// UDP destination port; 0 for what no socket waits for.
+    pub dport: u16,
     /// Frames on the wire that this one stands for; at least 1.
     pub segs: u16,
     /// Payload bytes of each of them but the last (`gso_size`); 0 if `segs` is 1.
@@ -127,6 +129,17 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The flow hash (`skb->hash`). A multiplication, so that a few consecutive ports never collide; the
+    /// kernel's is keyed at random.
+    pub fn hash(&self) -> u32 {
+        self.port.wrapping_mul(0x9e37_79b1)
+    }
+
+    /// `reciprocal_scale`: the hash spread over `0..n`.
+    pub fn hash_to(&self, n: u32) -> u32 {
+        ((u64::from(self.hash()) * u64::from(n)) >> 32) as u32
+    }
+
     /// Bytes of all headers: what each segment repeats.
     pub fn header_len(&self) -> u32 {
         match self.l4 {

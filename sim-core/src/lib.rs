@@ -36,6 +36,8 @@
 //!         kind: DeviceKind::Dummy,
 //!         txqs: 1,
 //!         qdisc: Qdisc::PfifoFast { limit: 16 },
+//!         rps_cpus: Vec::new(),
+//!         xps: Vec::new(),
 //!     }],
 //!     workloads: vec![Workload::Pktgen(pktgen)],
 //! };

@@ -96,7 +96,7 @@ struct Qdisc<'a> {
     bytes: Int,
     packets: Int,
     drops: Int,
-    overlimits: u32,
+    overlimits: Int,
     requeues: Int,
     backlog: Int,
     qlen: Int,
@@ -133,6 +133,25 @@ struct Cpu<'a> {
     net_tx: Int,
     net_rx: Int,
     squeezed: Int,
+}
+
+/// The columns of `/proc/net/softnet_stat`.
+#[derive(Serialize)]
+struct Softnet<'a> {
+    name: &'a str,
+    processed: Int,
+    dropped: Int,
+    time_squeeze: Int,
+    received_rps: Int,
+}
+
+#[derive(Serialize)]
+struct UdpSock<'a> {
+    name: &'a str,
+    received: Int,
+    rcvbuf_errors: Int,
+    read: Int,
+    bytes: Int,
 }
 
 #[derive(Serialize)]
@@ -195,6 +214,10 @@ struct Counters<'a> {
     cpus: Vec<Cpu<'a>>,
     locks: Vec<Lock<'a>>,
     lines: Vec<Line<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    softnet: Vec<Softnet<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    udp: Vec<UdpSock<'a>>,
 }
 
 #[derive(Serialize)]
@@ -258,6 +281,8 @@ fn counters(m: &sim_core::metrics::Metrics) -> Counters<'_> {
         cpus: m.cpus.iter().map(cpu).collect(),
         locks: m.locks.iter().map(lock).collect(),
         lines: m.lines.iter().map(line).collect(),
+        softnet: m.softnet.iter().map(softnet).collect(),
+        udp: m.udp.iter().map(udp).collect(),
     }
 }
 
@@ -300,7 +325,7 @@ fn qdisc(q: &sim_core::metrics::Qdisc) -> Qdisc<'_> {
         bytes: Int(q.bytes),
         packets: Int(q.packets),
         drops: Int(q.dropped),
-        overlimits: 0,
+        overlimits: Int(q.overlimits),
         requeues: Int(q.requeues),
         backlog: Int(q.backlog),
         qlen: Int(q.qlen),
@@ -328,6 +353,26 @@ fn cpu(c: &sim_core::metrics::Cpu) -> Cpu<'_> {
         net_tx: Int(c.net_tx),
         net_rx: Int(c.net_rx),
         squeezed: Int(c.squeezed),
+    }
+}
+
+fn softnet(s: &sim_core::metrics::Softnet) -> Softnet<'_> {
+    Softnet {
+        name: &s.name,
+        processed: Int(s.processed),
+        dropped: Int(s.dropped),
+        time_squeeze: Int(s.time_squeeze),
+        received_rps: Int(s.received_rps),
+    }
+}
+
+fn udp(s: &sim_core::metrics::UdpSock) -> UdpSock<'_> {
+    UdpSock {
+        name: &s.name,
+        received: Int(s.received),
+        rcvbuf_errors: Int(s.rcvbuf_errors),
+        read: Int(s.read),
+        bytes: Int(s.bytes),
     }
 }
 

@@ -7,6 +7,7 @@ pub mod json;
 pub mod netperf;
 pub mod one;
 pub mod perf;
+pub mod receive;
 pub mod repro;
 pub mod seeds;
 pub mod violation;

@@ -1,7 +1,7 @@
 //! The report of one run: scenario, digest, flows, queues, CPUs, locks, findings.
 
 use super::perf::{self, Events};
-use super::{c2c, counters, netperf, violation};
+use super::{c2c, counters, netperf, receive, violation};
 use crate::session::{Again, Look};
 use crate::text::{self, Align, Table};
 use hdrhistogram::Histogram;
@@ -38,6 +38,8 @@ pub fn report(run: &One<'_>, again: &Again, look: &Look) -> String {
     text += &flows(metrics);
     text += &netperf::streams(metrics);
     text += &section(&qdiscs(metrics));
+    text += &section(&receive::sockets(metrics));
+    text += &section(&receive::softnet(metrics));
     text += &section(&counters::cpus(metrics));
     text += &section(&counters::locks(metrics, run.verbose));
     text += &section(&perf::block(&run.config.name, &[Events::of(metrics)]));
@@ -108,10 +110,11 @@ pub fn describe(config: &Config) -> String {
 }
 
 fn device(device: &Device) -> String {
-    use sim_core::config::Qdisc;
     let kind = match device.kind {
         DeviceKind::Dummy => "dummy",
         DeviceKind::Vlan(_) => "vlan",
+        DeviceKind::Loopback => "loopback",
+        DeviceKind::Veth(_) => "veth",
         DeviceKind::Nic(ref nic) => match nic.driver {
             NicDriver::Mlx5 => "mlx5_core",
             NicDriver::Myri10ge => "myri10ge",
@@ -119,15 +122,24 @@ fn device(device: &Device) -> String {
             NicDriver::Plain => "nic",
         },
     };
-    let qdisc = match device.qdisc {
-        Qdisc::PfifoFast { .. } => "pfifo_fast",
-        Qdisc::Pfifo { .. } => "pfifo",
-        Qdisc::Prio { .. } => "prio",
-        Qdisc::FqCodel { .. } => "fq_codel",
-        Qdisc::Noqueue => "noqueue",
-    };
+    let qdisc = qdisc_name(&device.qdisc);
     let queues = text::count(device.txqs as usize, "tx queue");
     format!("{} ({kind}, {queues}, {qdisc})", device.name)
+}
+
+fn qdisc_name(qdisc: &sim_core::config::Qdisc) -> String {
+    use sim_core::config::Qdisc;
+    match qdisc {
+        Qdisc::PfifoFast { .. } => "pfifo_fast".into(),
+        Qdisc::Pfifo { .. } => "pfifo".into(),
+        Qdisc::Bfifo { .. } => "bfifo".into(),
+        Qdisc::Prio { .. } => "prio".into(),
+        Qdisc::Codel { .. } => "codel".into(),
+        Qdisc::FqCodel { .. } => "fq_codel".into(),
+        Qdisc::Tbf(t) => format!("tbf over {}", qdisc_name(&t.child)),
+        Qdisc::Mq(each) => format!("mq of {}", qdisc_name(each)),
+        Qdisc::Noqueue => "noqueue".into(),
+    }
 }
 
 /// A line only for the ends that need one.
@@ -234,10 +246,12 @@ pub fn qdiscs(metrics: &Metrics) -> String {
         let one = metrics
             .qdiscs
             .iter()
+            .filter(|o| !o.child)
             .filter(|o| o.name.rsplit_once(':').is_some_and(|(d, _)| d == dev))
             .count()
             < 2;
         let parent = match (one, queue.parse::<u32>()) {
+            _ if q.child => "parent 1:1".to_owned(),
             // tc numbers the children of mq from 1, in hexadecimal.
             (false, Ok(n)) => format!("parent :{:x}", n + 1),
             _ => "root".to_owned(),
@@ -250,11 +264,12 @@ pub fn qdiscs(metrics: &Metrics) -> String {
 
 fn tc_lines(q: &Qdisc) -> String {
     format!(
-        " Sent {} bytes {} pkt (dropped {}, overlimits 0 requeues {})\n backlog {}b {}p requeues {}\n  \
+        " Sent {} bytes {} pkt (dropped {}, overlimits {} requeues {})\n backlog {}b {}p requeues {}\n  \
          bypassed {}  runs {}  maxqlen {}p\n",
         q.bytes,
         q.packets,
         q.dropped,
+        q.overlimits,
         q.requeues,
         q.backlog,
         q.qlen,

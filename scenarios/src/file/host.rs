@@ -1,7 +1,8 @@
 //! Hosts: machine, layouts, devices.
 
 use super::{
-    DeviceDraft, HostDraft, KindDraft, LinkDraft, MAX_PARTS, MachineDraft, kernel, limited, load,
+    DeviceDraft, HostDraft, KindDraft, LinkDraft, MAX_PARTS, MachineDraft, VethDraft, kernel,
+    limited, load, qdisc,
 };
 use crate::loader::Loading;
 use crate::machine::{self, MEMORY, override_param, param_names};
@@ -9,8 +10,7 @@ use crate::rules;
 use crate::schema;
 use crate::tree::{FieldNode, Kind, Name, Node};
 use crate::units::Quantity;
-use crate::walk::{Obj, Placed, Value};
-use sim_core::config::Qdisc;
+use crate::walk::Value;
 use sim_core::machine::cost::MemoryModel;
 use sim_core::machine::layout::LayoutSet;
 use std::borrow::Cow;
@@ -207,12 +207,23 @@ fn device(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<DeviceDraft> {
     let txqs = obj
         .get("txqs")
         .and_then(|v| loading.walk.count32(&v, 1, 256));
-    let qdisc = obj.get("qdisc").and_then(|v| qdisc(loading, &v));
+    let qdisc = obj
+        .get("qdisc")
+        .and_then(|v| qdisc::read(&mut loading.walk, &v));
+    let mut numbers = |name, high| {
+        let value = obj.get(name)?;
+        let list = loading.walk.list(&value);
+        let numbers = list.iter().map(|v| loading.walk.count(v, 0, high));
+        numbers.collect::<Option<Vec<_>>>()
+    };
+    let (rps_cpus, xps) = (numbers("rps_cpus", 65_535), numbers("xps", 255));
     Some(DeviceDraft {
         name,
         kind,
         txqs,
         qdisc,
+        rps_cpus,
+        xps,
     })
 }
 
@@ -228,13 +239,24 @@ fn kind(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<KindDraft> {
             &schema::MLX5,
             &schema::IXGBE,
             &schema::VLAN,
+            &schema::LOOPBACK,
+            &schema::VETH,
         ],
     )?;
-    if obj.spec.name == "Dummy" {
-        return Some(KindDraft::Dummy);
-    }
-    if obj.spec.name == "Vlan" {
-        return Some(KindDraft::Vlan(super::nic::vlan(loading, &obj)));
+    match obj.spec.name {
+        "Dummy" => return Some(KindDraft::Dummy),
+        "Vlan" => return Some(KindDraft::Vlan(super::nic::vlan(loading, &obj))),
+        "Loopback" => return Some(KindDraft::Loopback),
+        "Veth" => {
+            return Some(KindDraft::Veth(VethDraft {
+                peer: obj.get("peer").and_then(|v| loading.walk.text(&v)),
+                napi: obj
+                    .get("napi")
+                    .and_then(|v| loading.walk.switch(&v))
+                    .map(|on| on.value),
+            }));
+        }
+        _ => {}
     }
     let nic = super::nic::read(loading, &obj);
     Some(KindDraft::Nic(Box::new(nic)))
@@ -260,59 +282,5 @@ fn link(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<LinkDraft> {
             .get("delay")
             .and_then(|v| loading.walk.quantity(&v, Quantity::Time))
             .map(|d| d.value),
-    })
-}
-
-fn qdisc(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Placed<Qdisc>> {
-    let specs = [
-        &schema::PFIFO_FAST,
-        &schema::PFIFO,
-        &schema::PRIO,
-        &schema::FQ_CODEL,
-        &schema::NOQUEUE,
-    ];
-    let obj = loading
-        .walk
-        .choice(&value.node, &value.path, "a qdisc", &specs)?;
-    if obj.spec.name == "Noqueue" {
-        return Some(value.place(Qdisc::Noqueue));
-    }
-    let placed = obj
-        .get("limit")
-        .and_then(|v| loading.walk.count32(&v, 0, 1_000_000))?;
-    let limit = placed.value;
-    let qdisc = match obj.spec.name {
-        "Pfifo" => Qdisc::Pfifo { limit },
-        "Prio" => Qdisc::Prio { limit },
-        "FqCodel" => fq_codel(loading, &obj, limit)?,
-        _ => Qdisc::PfifoFast { limit },
-    };
-    Some(Placed {
-        value: qdisc,
-        at: placed.at,
-    })
-}
-
-fn fq_codel(loading: &mut Loading<'_>, obj: &Obj<'_>, limit: u32) -> Option<Qdisc> {
-    let flows = obj
-        .get("flows")
-        .and_then(|v| loading.walk.count32(&v, 1, 65_536));
-    let mut quantity = |name, quantity| {
-        obj.get(name)
-            .and_then(|v| loading.walk.quantity(&v, quantity))
-            .map(|q| q.value)
-    };
-    let quantum = quantity("quantum", Quantity::Size);
-    let target = quantity("target", Quantity::Time);
-    let interval = quantity("interval", Quantity::Time);
-    Some(Qdisc::FqCodel {
-        limit,
-        flows: flows?.value,
-        // A flow without credit would never have its turn.
-        quantum: u32::try_from(quantum?)
-            .unwrap_or(u32::MAX)
-            .clamp(1, 1 << 20),
-        target: target?,
-        interval: interval?,
     })
 }

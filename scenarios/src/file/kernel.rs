@@ -124,6 +124,14 @@ pub(super) fn read(
     let clock = obj
         .get("clock")
         .and_then(|v| loading.walk.optional(v, clock));
+    let max_backlog = obj
+        .get("max_backlog")
+        .and_then(|v| loading.walk.count32(&v, 1, 1_000_000))
+        .map(|n| n.value);
+    let veth_mb = obj
+        .get("veth_mb")
+        .and_then(|v| loading.walk.switch(&v))
+        .map(|on| on.value);
     let costs = obj
         .get("costs")
         .map(|v| costs(loading, &v))
@@ -156,6 +164,8 @@ pub(super) fn read(
         xdp_flush: xdp_flush.map(|on| on.value),
         retpoline: retpoline.map(|on| on.value),
         clock,
+        max_backlog,
+        veth_mb,
         costs,
     })
 }

@@ -26,6 +26,8 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         &schema::FORWARD,
         &schema::NETPERF,
         &schema::NETSERVER,
+        &schema::UDP_FLOOD,
+        &schema::UDP_SINK,
     ];
     let obj = loading
         .walk
@@ -38,6 +40,8 @@ pub(super) fn read(loading: &mut Loading<'_>, value: &Value<'_>) -> Option<Place
         "XdpRedirect" => xdp_redirect(loading, &obj),
         "Netperf" => super::netperf::netperf(loading, &obj),
         "Netserver" => super::netperf::netserver(loading, &obj),
+        "UdpFlood" => LoadDraft::UdpFlood(Box::new(super::udp::flood(loading, &obj))),
+        "UdpSink" => LoadDraft::UdpSink(super::udp::sink(loading, &obj)),
         _ => forward(loading, &obj),
     };
     Some(value.place(load))
@@ -179,7 +183,7 @@ fn xdp_redirect(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
 }
 
 /// `pps`, which is not 0.
-fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
+pub(super) fn pps(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Option<u64>> {
     obj.get("pps").and_then(|v| {
         loading.walk.optional(v, |walk, v| {
             let pps = walk.quantity(v, Quantity::PacketRate)?;
@@ -208,11 +212,11 @@ fn forward(loading: &mut Loading<'_>, obj: &Obj<'_>) -> LoadDraft {
     }
 }
 
-fn text(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
+pub(super) fn text(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<String>> {
     obj.get(name).and_then(|v| loading.walk.text(&v))
 }
 
-fn quantity(
+pub(super) fn quantity(
     loading: &mut Loading<'_>,
     obj: &Obj<'_>,
     name: &str,
@@ -222,7 +226,7 @@ fn quantity(
         .and_then(|v| loading.walk.quantity(&v, quantity))
 }
 
-fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
+pub(super) fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
     let value = obj.get("packets")?;
     let at = value.at();
     let read = loading
@@ -235,7 +239,7 @@ fn packets(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Packets {
 }
 
 /// `[0, 1]`, `4` (the CPUs 0 to 3) or `4..8`.
-fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
+pub(super) fn cpus(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
     cpu_list(loading, obj.get("cpus")?, "a load")
 }
 

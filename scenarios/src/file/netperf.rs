@@ -31,18 +31,23 @@ fn text(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str) -> Option<Placed<S
     obj.get(name).and_then(|v| loading.walk.text(&v))
 }
 
-fn cpu(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
+pub(super) fn cpu(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Vec<Placed<u64>>> {
     let value = obj.get("cpu")?;
     Some(vec![loading.walk.count(&value, 0, 65_535)?])
 }
 
-fn port(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Placed<u32>> {
+pub(super) fn port(loading: &mut Loading<'_>, obj: &Obj<'_>) -> Option<Placed<u32>> {
     obj.get("port")
         .and_then(|v| loading.walk.count32(&v, 1, 65_535))
 }
 
 /// A buffer's size, which has to hold something.
-fn buffer(loading: &mut Loading<'_>, obj: &Obj<'_>, name: &str, low: u64) -> Option<Placed<u64>> {
+pub(super) fn buffer(
+    loading: &mut Loading<'_>,
+    obj: &Obj<'_>,
+    name: &str,
+    low: u64,
+) -> Option<Placed<u64>> {
     let size = obj
         .get(name)
         .and_then(|v| loading.walk.quantity(&v, Quantity::Size))?;

@@ -335,6 +335,60 @@ costs! {
     RxPutPage "rx_put_page" 225 180..=260 "counted, 27, 32: 25, and 401 / 2 of `free_unref_page`",
     /// Turning an aggregate into an skb: `lro_gen_skb`, `lro_flush`, headers.
     LroFlush "lro_flush" 200 120..=350 "estimate from the source (3.7 net/ipv4/inet_lro.c): not counted",
+    /// `__netif_rx` and `netif_rx_internal`.
+    NetifRx "netif_rx" 32 25..=45 "counted, 22: 11 + 21",
+    /// `enqueue_to_backlog` of a packet behind others, without its lock.
+    EnqueueToBacklog "enqueue_to_backlog" 97 80..=120 "counted, 22: 139 less 29 of scheduling and 13 of the lock",
+    /// The first packet of a backlog: its poll is scheduled.
+    BacklogSchedule "backlog_schedule" 29 25..=40 "counted, 22: 17 + 12",
+    /// `net_rx_action` and `__napi_poll` of one poll of a backlog.
+    NapiPollBacklog "napi_poll_backlog" 158 140..=180 "counted, 22: 100 + 30 + 28",
+    /// `process_backlog` that finds nothing, without its lock.
+    ProcessBacklog "process_backlog" 71 60..=90 "counted, 22: 85 less 22 a packet, and interrupts off and on",
+    /// Each packet of it.
+    BacklogPacket "backlog_packet" 33 22..=40 "counted, 22: 22 + 11 of rcu",
+    /// `__netif_receive_skb` of a packet from the backlog.
+    NetifReceiveBacklog "netif_receive_backlog" 170 160..=190 "counted, 22: 4 + 32 + 134",
+    /// `get_rps_cpu` without the hash.
+    GetRpsCpu "get_rps_cpu" 60 40..=100 "estimate from the source (6.1 net/core/dev.c): not counted",
+    /// `net_rps_send_ipi` and `smp_call_function_single_async`, without the write to the APIC.
+    SendIpi "send_ipi" 90 60..=160 "estimate from the source (6.1 kernel/smp.c): not counted",
+    /// `sysvec_call_function_single` down to `rps_trigger_softirq`.
+    RpsTrigger "rps_trigger" 190 120..=300 "estimate: entry and exit as counted in 28 (9 + 45 + 24), `__flush_smp_call_function_queue` from the source",
+    /// `loopback_xmit` without `netif_rx`.
+    LoopbackXmit "loopback_xmit" 100 70..=140 "estimate: 38 of `eth_type_trans` and the rest of `veth_xmit` without its forwarding",
+    /// `veth_xmit` without `netif_rx`.
+    VethXmit "veth_xmit" 210 190..=230 "counted, 22: 381 less 171",
+    /// Each packet of `veth_poll`: `veth_xdp_rcv`, `napi_gro_receive`.
+    VethRcv "veth_rcv" 152 100..=220 "estimate: as a NIC's, counted in 28: 33 + 119",
+    /// `sendto` of a connected UDP socket, without `__dev_queue_xmit` and `__alloc_skb`.
+    UdpSendmsg "udp_sendmsg" 2693 2500..=2900 "counted, 19: 4146 less 951 and 502",
+    /// What an unconnected socket adds: route lookup, destination address.
+    UdpRoute "udp_route" 1038 900..=1100 "counted, 18 and 19: 5184 less 4146",
+    /// `sock_wfree` of a UDP socket.
+    UdpWfree "udp_wfree" 70 55..=80 "counted, 22",
+    /// `ip_rcv_finish_core` with `udp_v4_early_demux`, without the route lookup.
+    IpRcvFinish "ip_rcv_finish" 166 150..=180 "counted, 22: 74 + 92",
+    /// `udp_rcv` to `udp_queue_rcv_one_skb`.
+    UdpRcv "udp_rcv" 735 700..=760 "counted, 22: 891 less 129 of enqueueing and 94 of `ip_local_deliver`, with 67 of `raw_local_deliver` and rcu",
+    /// `__udp_enqueue_schedule_skb` without its lock and without waking.
+    UdpEnqueue "udp_enqueue" 93 80..=110 "counted, 22: 129 less 13 and 23",
+    /// `sock_def_readable` with nobody to wake.
+    SockReadableNobody "sock_readable_nobody" 23 20..=30 "counted, 22: 17 + 6",
+    /// `recvfrom` of a UDP socket without the system call, its locks, and freeing.
+    UdpRecvmsg "udp_recvmsg" 718 600..=800 "counted, 22: 1488 less 430, 42 and 298",
+    /// `hrtimer_interrupt` down to `qdisc_watchdog`.
+    Watchdog "qdisc_watchdog" 450 250..=900 "estimate: entry and exit as counted in 28, `hrtimer_interrupt` from the source: not counted",
+    /// `qdisc_watchdog_schedule_ns`: arming the timer.
+    WatchdogSchedule "qdisc_watchdog_schedule" 250 100..=500 "estimate from the source (6.1 kernel/time/hrtimer.c): not counted",
+    /// `tbf_enqueue`, without the child.
+    TbfEnqueue "tbf_enqueue" 33 30..=40 "counted, 42",
+    /// `tbf_dequeue`, without the child.
+    TbfDequeue "tbf_dequeue" 47 40..=60 "counted, 42",
+    /// `codel_qdisc_enqueue`.
+    CodelEnqueue "codel_enqueue" 30 20..=50 "estimate from the source (6.1 net/sched/sch_codel.c): not counted",
+    /// `codel_qdisc_dequeue` with `codel_dequeue`.
+    CodelDequeue "codel_dequeue" 70 40..=90 "estimate: as `fq_codel_dequeue`, counted in 06",
 }
 
 /// The value of each [`Cost`] that a host uses.

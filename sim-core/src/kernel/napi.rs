@@ -20,10 +20,13 @@ pub mod napi_state {
     pub const MISSED: u64 = 2;
 }
 
-/// `struct napi_struct` of one interrupt vector.
+/// In the place of a device: the backlog of a CPU.
+pub const BACKLOG: usize = usize::MAX;
+
+/// `struct napi_struct` of one interrupt vector, of a veth's receive queue, or of a CPU's backlog.
 #[derive(Debug)]
 pub struct Napi {
-    /// Its device.
+    /// Its device, or [`BACKLOG`].
     pub dev: usize,
     /// Number of its vector within the device.
     pub vector: usize,
@@ -44,18 +47,24 @@ impl Napi {
         vector: usize,
         weight: u32,
     ) -> Napi {
+        let state = memory.lone_word(&format!("napi_struct {name}-{vector} state"), 0);
+        Napi::at(state, dev, vector, weight)
+    }
+
+    /// One whose state is a field of something else.
+    pub(crate) fn at(state: Word, dev: usize, vector: usize, weight: u32) -> Napi {
         Napi {
             dev,
             vector,
             weight,
-            state: memory.lone_word(&format!("napi_struct {name}-{vector} state"), 0),
+            state,
             polls: Cell::new(0),
             packets: Cell::new(0),
         }
     }
 
     /// `napi_schedule_prep`: true if the caller is to put it on a poll list.
-    async fn schedule_prep(&self, cpu: Cpu<'_>) -> bool {
+    pub(crate) async fn schedule_prep(&self, cpu: Cpu<'_>) -> bool {
         let old = cpu.load(self.state).await;
         // One cmpxchg: SCHED, and MISSED if it was scheduled already.
         let set = if old & napi_state::SCHED != 0 {
@@ -80,7 +89,8 @@ pub(crate) async fn napi_schedule(cpu: Cpu<'_>, number: usize) -> bool {
     true
 }
 
-fn __napi_schedule(cpu: Cpu<'_>, number: usize) {
+/// `__napi_schedule`: onto this CPU's poll list.
+pub(crate) fn __napi_schedule(cpu: Cpu<'_>, number: usize) {
     cpu.k.softnet(cpu.id()).add_poll(number);
     raise_softirq(cpu, NET_RX);
 }
@@ -115,8 +125,13 @@ pub(crate) async fn napi_complete_done(cpu: Cpu<'_>, number: usize) -> bool {
 pub(crate) async fn napi_poll(cpu: Cpu<'_>, number: usize) -> (u32, bool) {
     let _span = cpu.enter(Func::NapiPoll);
     let napi = &cpu.k.napis[number];
-    cpu.spend(Cost::NapiPoll);
-    let work = super::drivers::poll(cpu, number, napi.weight).await;
+    let work = if napi.dev == BACKLOG {
+        cpu.spend(Cost::NapiPollBacklog);
+        super::backlog::process_backlog(cpu, napi.weight).await
+    } else {
+        cpu.spend(Cost::NapiPoll);
+        super::drivers::poll(cpu, number, napi.weight).await
+    };
     cpu.k.bump(&napi.polls, 1);
     cpu.k.bump(&napi.packets, u64::from(work));
     cpu.record(Kind::NapiPoll, work, napi.weight);

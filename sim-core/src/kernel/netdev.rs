@@ -280,6 +280,10 @@ pub enum Driver {
     Ixgbe(Box<super::drivers::ixgbe::Ixgbe>),
     /// A VLAN on another device.
     Vlan(super::drivers::vlan::Vlan),
+    /// `loopback`.
+    Loopback,
+    /// One end of a veth pair.
+    Veth(super::drivers::veth::Veth),
 }
 
 impl Driver {
@@ -295,7 +299,7 @@ impl Driver {
     /// Its hardware, if it has any.
     pub fn port(&self) -> Option<&Port> {
         match self {
-            Driver::Dummy | Driver::Vlan(_) => None,
+            Driver::Dummy | Driver::Vlan(_) | Driver::Loopback | Driver::Veth(_) => None,
             Driver::Nic(nic) => Some(&nic.port),
             Driver::Myri10ge(nic) => Some(&nic.port),
             Driver::Mlx5(nic) => Some(&nic.port),
@@ -324,6 +328,8 @@ pub struct NetDevice {
     pub offload: Offload,
     /// Engine id of its first event; see [`drivers::event`](super::drivers::event).
     pub(crate) events: u32,
+    /// Which of its events is the watchdog of its first queue's qdisc; the others follow.
+    pub(crate) watchdogs: u32,
     /// Its struct's words, where a layout places them.
     pub(crate) fields: Option<Fields>,
     /// Packets and bytes sent, packets dropped outside a qdisc.
@@ -334,6 +340,12 @@ pub struct NetDevice {
     pub tx_dropped: Cell<u64>,
     /// Packets received.
     pub rx_packets: Cell<u64>,
+    /// Packets received and dropped before the stack saw them.
+    pub rx_dropped: Cell<u64>,
+    /// `rps_cpus`: where its received flows are spread to, if anywhere.
+    pub rps_cpus: Vec<u16>,
+    /// Transmit queue of each CPU, or none: by flow hash.
+    pub xps: Vec<u16>,
     /// Its watchdog's timer has fired and the watchdog has not run yet.
     pub(crate) watchdog_due: Cell<bool>,
     /// Times the watchdog called `ndo_tx_timeout`.

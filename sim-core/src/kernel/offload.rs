@@ -90,6 +90,11 @@ pub(crate) fn offloads(host: &config::Host) -> Vec<Offload> {
                 kind => {
                     let (f, vlan) = match kind {
                         DeviceKind::Nic(nic) => (nic.features, nic.vlan_features),
+                        // As the driver says, as far as it is modelled.
+                        DeviceKind::Loopback | DeviceKind::Veth(_) => {
+                            let all = Features::SG | Features::HW_CSUM | Features::TSO;
+                            (all, all)
+                        }
                         _ => (Features::NONE, Features::NONE),
                     };
                     let spec = BaseSpec::nic(f, vlan, features::Driver::Other);

@@ -83,6 +83,8 @@ pub struct Meta {
     pub data_len: u32,
     /// Its head is shared with a clone.
     pub cloned: bool,
+    /// `skb->hash` was computed.
+    pub hashed: bool,
     /// Its fragments are receive buffers.
     pub rx_pages: Option<RxPages>,
 }
@@ -372,6 +374,22 @@ impl Skbs {
         Some(clone)
     }
 
+    /// `skb_get_hash`: dissects and hashes, unless that was done before.
+    pub async fn get_hash(&self, cpu: Cpu<'_>, skb: Skb) {
+        let mut meta = self.meta(skb);
+        if meta.hashed {
+            return;
+        }
+        cpu.spend(Cost::SkbHash);
+        cpu.touch([
+            self.struct_lines(skb, line::L2 | line::L3, line::L2),
+            self.head_lines(skb, line::HEADERS, 0),
+        ])
+        .await;
+        meta.hashed = true;
+        self.set_meta(skb, meta);
+    }
+
     /// `refcount_add(n, &skb->users)`.
     pub async fn get(&self, cpu: Cpu<'_>, skb: Skb, n: u32) {
         cpu.rmw(self.users(skb), Rmw::Add(u64::from(n)), Order::Relaxed)
@@ -408,6 +426,18 @@ impl Skbs {
         self.release(cpu, skb).await;
     }
 
+    /// `skb_orphan`: its socket is told that it is gone (`skb->destructor`).
+    pub async fn orphan(&self, cpu: Cpu<'_>, skb: Skb) {
+        let Some((sock, truesize)) = self.slot(skb).owner.take() else {
+            return;
+        };
+        if sock & super::udp::OWNER != 0 {
+            super::udp::sock_wfree(cpu, sock, truesize).await;
+        } else {
+            super::tcp::tcp_wfree(cpu, sock, truesize).await;
+        }
+    }
+
     /// `__kfree_skb`.
     async fn release(&self, cpu: Cpu<'_>, skb: Skb) {
         let _span = cpu.enter(Func::KfreeSkb);
@@ -422,9 +452,7 @@ impl Skbs {
             packet::destruct(cpu, destructor, truesize).await;
             packet::release_frag(cpu, destructor).await;
         }
-        if let Some((sock, truesize)) = self.slot(skb).owner.take() {
-            super::tcp::tcp_wfree(cpu, sock, truesize).await;
-        }
+        self.orphan(cpu, skb).await;
         let head = self.slot(skb).head.get();
         let sharers = &self.dataref[head as usize];
         sharers.set(sharers.get() - 1);

@@ -1,7 +1,7 @@
 //! Softirqs: raising, running, handing over to ksoftirqd.
 //!
 //! Follows Linux 5.11 `kernel/softirq.c` and `net/core/dev.c` (`__netif_schedule`, `net_tx_action`,
-//! `net_rx_action`). Absent: other vectors than NET_TX and NET_RX, RPS.
+//! `net_rx_action`). Absent: other vectors than NET_TX and NET_RX.
 
 use super::napi::napi_poll;
 use super::netdev::TxQueue;
@@ -46,6 +46,8 @@ pub struct Softnet {
     pub(crate) completion: RefCell<Vec<Skb>>,
     /// `tsq_tasklet`: sockets that may send again.
     pub(crate) tsq: RefCell<Vec<u16>>,
+    /// `/proc/net/softnet_stat`.
+    pub stat: super::backlog::SoftnetStat,
     /// Context of ksoftirqd.
     pub(crate) ksoftirqd: Cell<u32>,
 }
@@ -286,6 +288,7 @@ async fn net_rx_action(cpu: Cpu<'_>) {
         }
         if budget == 0 || cpu.now() >= end {
             add(&cpu.counters().squeezed, 1);
+            cpu.k.bump(&softnet.stat.time_squeeze, 1);
             break;
         }
         if list.is_empty() && budget > 0 {
@@ -293,13 +296,15 @@ async fn net_rx_action(cpu: Cpu<'_>) {
         }
     }
     // What is left comes first next time, then what came meanwhile, then what wants more.
-    let mut all = softnet.poll_list.borrow_mut();
-    list.append(&mut all);
-    list.append(&mut repoll);
-    *all = list;
-    let more = !all.is_empty();
-    drop(all);
+    let more = {
+        let mut all = softnet.poll_list.borrow_mut();
+        list.append(&mut all);
+        list.append(&mut repoll);
+        *all = list;
+        !all.is_empty()
+    };
     if more {
         raise_softirq(cpu, NET_RX);
     }
+    super::backlog::net_rps_action(cpu).await;
 }

@@ -23,6 +23,10 @@ pub struct Metrics {
     pub lines: Vec<Line>,
     /// TCP streams, in order of configuration.
     pub streams: Vec<Stream>,
+    /// Receive path of each logical CPU, of hosts that receive by way of a backlog or a socket.
+    pub softnet: Vec<Softnet>,
+    /// UDP sockets with a reader, in order of configuration.
+    pub udp: Vec<UdpSock>,
 }
 
 impl Metrics {
@@ -78,7 +82,7 @@ pub struct Device {
     pub tx_dropped: u64,
     /// Packets received.
     pub rx_packets: u64,
-    /// Frames lost because the receive ring was full.
+    /// Frames lost because the receive ring was full, and packets dropped before the stack saw them.
     pub rx_dropped: u64,
     /// Doorbells of its transmit rings.
     pub doorbells: u64,
@@ -96,12 +100,16 @@ pub struct Qdisc {
     pub name: String,
     /// e.g. `pfifo_fast`.
     pub kind: String,
+    /// It is the child of the one before it.
+    pub child: bool,
     /// Bytes sent.
     pub bytes: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Packets dropped at enqueue.
+    /// Packets dropped.
     pub dropped: u64,
+    /// Times a shaper had packets and no tokens.
+    pub overlimits: u64,
     /// Packets put back after the driver was busy.
     pub requeues: u64,
     /// Packets sent without being queued.
@@ -205,6 +213,36 @@ impl Busy {
             self.busy as f64 / 1e6 / (bytes as f64 / 1024.0)
         }
     }
+}
+
+/// A CPU's line of `/proc/net/softnet_stat`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Softnet {
+    /// e.g. `CPU0`.
+    pub name: String,
+    /// Packets that `__netif_receive_skb_core` saw.
+    pub processed: u64,
+    /// Packets that found the backlog full.
+    pub dropped: u64,
+    /// Polls cut short by budget or time.
+    pub time_squeeze: u64,
+    /// RPS interrupts taken.
+    pub received_rps: u64,
+}
+
+/// A UDP socket with a reader (`/proc/net/udp`, `nstat`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UdpSock {
+    /// Its device and port, e.g. `eth0:9`.
+    pub name: String,
+    /// Datagrams queued (`UdpInDatagrams` once read).
+    pub received: u64,
+    /// Datagrams that found its buffer full (`UdpRcvbufErrors`).
+    pub rcvbuf_errors: u64,
+    /// Datagrams read.
+    pub read: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
 }
 
 /// One lock.

@@ -5,3 +5,4 @@ pub(crate) mod paced;
 pub(crate) mod pktgen;
 pub(crate) mod trafgen;
 pub(crate) mod train;
+pub(crate) mod udp;

@@ -1,11 +1,13 @@
 //! From a configuration to a world that can run: a straight list.
 
 use super::hardware::{bql_limits, flood, mlx5, port, rx_pages};
+use super::qdiscs::{Spot, kind_of, qdisc, qdisc_room};
 use super::{Options, Shared};
 use crate::config::{self, Config, DeviceKind, Workload};
 use crate::engine::Engine;
 use crate::engine::schedule::{Schedule, Timed};
 use crate::engine::time::Span;
+use crate::kernel::backlog::Backlog;
 use crate::kernel::clock::Clock;
 use crate::kernel::cost::CostTable;
 use crate::kernel::drivers::event;
@@ -13,24 +15,20 @@ use crate::kernel::drivers::ixgbe::itr::Itr;
 use crate::kernel::drivers::ixgbe::{self, Ixgbe};
 use crate::kernel::drivers::myri10ge::{LRO_MAX, Myri10ge};
 use crate::kernel::drivers::nic::Nic;
+use crate::kernel::drivers::veth::Veth;
 use crate::kernel::drivers::vlan::Vlan;
 use crate::kernel::locking::McsNodes;
 use crate::kernel::lro::Lro;
-use crate::kernel::napi::Napi;
+use crate::kernel::napi::{Napi, WEIGHT};
 use crate::kernel::netdev::{Driver, NetDevice, TxQueue, TxQueueSpec};
 use crate::kernel::netdev_fields::Fields;
 use crate::kernel::offload::{Offload, offloads};
 use crate::kernel::packet::{Open, PacketSock};
-use crate::kernel::sched::codel::{self, codel_time};
-use crate::kernel::sched::fq_codel::{self, FqCodel};
-use crate::kernel::sched::pfifo::Pfifo;
-use crate::kernel::sched::pfifo_fast::PfifoFast;
-use crate::kernel::sched::prio::Prio;
-use crate::kernel::sched::qdisc::{Qdisc, QdiscPlace, Queueing};
 use crate::kernel::sched::watchdog;
 use crate::kernel::skb::Skbs;
 use crate::kernel::softirq::Softnet;
 use crate::kernel::tcp::{self, IP_TCP_HEADER, Sock, TRUESIZE};
+use crate::kernel::udp::{UdpSender, UdpSock, UdpTotals};
 use crate::kernel::variant::{Builtin, Lockless};
 use crate::kernel::xdp::{Program, Xdp};
 use crate::kernel::{self, Cpu, Flow, Func, Kernel, Reason};
@@ -41,6 +39,7 @@ use crate::metrics::Metrics;
 use crate::trace::{Level, Names, Sink};
 use crate::workload::paced::Paced;
 use crate::workload::train;
+use crate::workload::udp::Sender;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -69,6 +68,13 @@ pub(super) enum Body {
     /// netperf or netserver.
     Netperf {
         workload: usize,
+    },
+    UdpFlood {
+        workload: usize,
+        flood: Sender,
+    },
+    UdpSink {
+        sock: usize,
     },
 }
 
@@ -267,11 +273,27 @@ fn sockets(host: &config::Host) -> u32 {
     sockets.count() as u32
 }
 
-/// Engine ids that a device needs.
+/// Engine ids that a device needs: its hardware's, then one for each watchdog of a root qdisc.
 fn device_events(host: &config::Host, d: &config::Device) -> u32 {
+    let timers = match root_qdisc(d) {
+        config::Qdisc::Tbf(_) => d.txqs,
+        _ => 0,
+    };
+    hardware_events(host, d) + timers
+}
+
+/// The root of each transmit queue.
+fn root_qdisc(d: &config::Device) -> &config::Qdisc {
+    match &d.qdisc {
+        config::Qdisc::Mq(each) => each,
+        root => root,
+    }
+}
+
+fn hardware_events(host: &config::Host, d: &config::Device) -> u32 {
     let watchdog = u32::from(host.kernel.watchdog.is_some());
     match d.kind {
-        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) | DeviceKind::Loopback | DeviceKind::Veth(_) => 0,
         DeviceKind::Nic(ref nic) => event::VECTOR + nic.irq_cpus.len() as u32 + watchdog,
     }
 }
@@ -305,6 +327,8 @@ impl Plan {
                 Workload::Paced { cpus, .. } => plan.cpus.extend(cpus),
                 Workload::Netperf(n) => plan.cpus.extend([n.cpu]),
                 Workload::Netserver(n) => plan.cpus.extend([n.cpu]),
+                Workload::UdpFlood(u) => plan.cpus.extend(&u.cpus),
+                Workload::UdpSink(u) => plan.cpus.extend([u.cpu]),
                 Workload::Train { cpu, .. } => {
                     plan.cpus.insert(*cpu);
                 }
@@ -315,6 +339,7 @@ impl Plan {
             if let DeviceKind::Nic(nic) = &d.kind {
                 plan.cpus.extend(&nic.irq_cpus);
             }
+            plan.cpus.extend(&d.rps_cpus);
         }
         for &cpu in &plan.cpus.clone() {
             plan.add(cpu, Level::Softirq, String::new(), Body::Softirq);
@@ -326,6 +351,7 @@ impl Plan {
                 Body::Ksoftirqd,
             );
         }
+        let (mut senders, mut sinks) = (0, 0);
         for (index, w) in host.workloads.iter().enumerate() {
             plan.flow_of.push(plan.flows.len() as u32);
             match w {
@@ -411,6 +437,17 @@ impl Plan {
                 }
                 Workload::Netperf(n) => plan.netperf(host, index, "netperf", n.dev, n.cpu),
                 Workload::Netserver(n) => plan.netperf(host, index, "netserver", n.dev, n.cpu),
+                Workload::UdpFlood(u) => {
+                    for &cpu in &u.cpus {
+                        plan.udp_flood(host, index, u, cpu, senders);
+                        senders += u.flows as usize;
+                    }
+                }
+                Workload::UdpSink(u) => {
+                    let name = format!("udpsink/{}", u.cpu);
+                    plan.add(u.cpu, Level::Task, name, Body::UdpSink { sock: sinks });
+                    sinks += 1;
+                }
             }
         }
         plan.add_probe(host);
@@ -425,6 +462,8 @@ impl Plan {
             Workload::Trafgen(t) => Some(t.dev),
             Workload::Paced { dev, .. } | Workload::Train { dev, .. } => Some(*dev),
             Workload::Forward { to, .. } => Some(*to),
+            Workload::UdpFlood(u) => Some(u.dev),
+            Workload::UdpSink(_) => None,
             // The next segment is the probe.
             Workload::Netperf(_) | Workload::Netserver(_) | Workload::XdpRedirect { .. } => None,
         });
@@ -464,6 +503,34 @@ impl Plan {
         self.add(cpu, Level::Task, name, Body::Netperf { workload });
     }
 
+    /// A task with a socket and a flow for each of its source ports.
+    fn udp_flood(
+        &mut self,
+        host: &config::Host,
+        workload: usize,
+        load: &config::UdpFlood,
+        cpu: u16,
+        first_sock: usize,
+    ) {
+        let dev = &host.devices[load.dev].name;
+        let first_flow = self.flows.len() as u32;
+        for n in 0..load.flows {
+            let name = if load.flows == 1 {
+                format!("{dev}@{cpu}")
+            } else {
+                format!("{dev}@{cpu}/{n}")
+            };
+            self.flows.push((name, cpu));
+        }
+        let flood = Sender {
+            first_flow,
+            first_sock,
+            ctx: self.contexts.len() as u32,
+        };
+        let body = Body::UdpFlood { workload, flood };
+        self.add(cpu, Level::Task, format!("udpflood/{cpu}"), body);
+    }
+
     fn flow(&mut self, dev: &str, cpu: u16) -> u32 {
         self.flows.push((format!("{dev}@{cpu}"), cpu));
         self.flows.len() as u32 - 1
@@ -488,10 +555,13 @@ impl Plan {
             Workload::Paced { packets, cpus, .. } => Some(sum + (*packets)? * cpus.len() as u64),
             Workload::Train { packets, .. } => Some(sum + packets.len() as u64),
             Workload::Forward { packets, .. } => Some(sum + (*packets)?),
+            Workload::UdpFlood(u) => Some(sum + u.packets? * u.cpus.len() as u64),
+            // What it holds came from a sender, on this host or another.
+            Workload::UdpSink(_) | Workload::Netperf(_) | Workload::Netserver(_) => None,
             // Frames are pages, not skbs.
             Workload::XdpRedirect { .. } => Some(sum),
-            Workload::Netperf(_) | Workload::Netserver(_) => None,
         });
+        let queued = queued + backlog_room(host);
         let sockets: u64 = host.workloads.iter().map(socket_room).sum();
         let in_use =
             queued.min(packets.unwrap_or(u64::MAX)) + sockets + 2 * self.contexts.len() as u64;
@@ -532,28 +602,43 @@ fn socket_room(w: &Workload) -> u64 {
     match w {
         Workload::Netperf(n) => 256 + 2 * u64::from(n.sndbuf / (n.mtu - IP_TCP_HEADER + TRUESIZE)),
         Workload::Netserver(n) => 256 + u64::from(n.window / (n.mtu - IP_TCP_HEADER)),
+        Workload::UdpFlood(u) => {
+            let each = u64::from(u.sndbuf / kernel::udp::truesize(u.size)) + 2;
+            each * u64::from(u.flows) * u.cpus.len() as u64
+        }
+        // What has been read may still count, up to a quarter of the buffer.
+        Workload::UdpSink(u) => 2 + 2 * u64::from(u.rcvbuf / kernel::udp::truesize(60)),
         _ => 0,
+    }
+}
+
+/// Whether packets are received by way of the CPUs' backlogs.
+fn has_backlogs(host: &config::Host) -> bool {
+    host.devices.iter().any(|d| {
+        matches!(d.kind, DeviceKind::Loopback | DeviceKind::Veth(_)) || !d.rps_cpus.is_empty()
+    })
+}
+
+/// skbs that backlogs may hold: full once, and once more where they are being worked off.
+fn backlog_room(host: &config::Host) -> u64 {
+    if has_backlogs(host) {
+        let each = 2 * (u64::from(host.kernel.max_backlog) + 1);
+        each * u64::from(host.machine.topology.cpus())
+    } else {
+        0
     }
 }
 
 fn queue_room(d: &config::Device) -> u64 {
     let ring = match &d.kind {
+        DeviceKind::Veth(_) => 256,
         DeviceKind::Nic(nic) => {
             (u64::from(nic.tx_ring) + u64::from(nic.rx_ring)) * nic.irq_cpus.len() as u64
         }
-        DeviceKind::Dummy | DeviceKind::Vlan(_) => 0,
+        DeviceKind::Dummy | DeviceKind::Vlan(_) | DeviceKind::Loopback => 0,
     };
-    let qdisc = match d.qdisc {
-        config::Qdisc::PfifoFast { limit } => 3 * u64::from(limit),
-        config::Qdisc::Prio { limit } => 3 * u64::from(limit),
-        config::Qdisc::Pfifo { limit } | config::Qdisc::FqCodel { limit, .. } => u64::from(limit),
-        config::Qdisc::Noqueue => 0,
-    };
-    ring + qdisc * u64::from(d.txqs)
+    ring + qdisc_room(&d.qdisc) * u64::from(d.txqs)
 }
-
-/// `psched_mtu` of an Ethernet device: MTU and header.
-const PSCHED_MTU: u32 = 1514;
 
 struct HostBuilder<'a> {
     host: &'a config::Host,
@@ -641,6 +726,10 @@ impl HostBuilder<'_> {
             violations: RefCell::default(),
             napis: Vec::new(),
             socks: Vec::new(),
+            backlogs: Vec::new(),
+            udp_socks: Vec::new(),
+            udp_senders: Vec::new(),
+            udp: UdpTotals::default(),
             timers: Cell::new(0),
             clock: host.kernel.clock.map(Clock::new),
             xdp: Xdp::new(cpus, vec![Vec::new()]),
@@ -655,6 +744,7 @@ impl HostBuilder<'_> {
         for ((index, device), offload) in host.devices.iter().enumerate().zip(offloads) {
             self.device(&mut kernel, (index, offload), device, memory, locks);
         }
+        self.receive_side(&mut kernel, cpus as u16, memory, locks);
         for (name, open) in &plan.sockets {
             kernel
                 .packet_socks
@@ -669,6 +759,48 @@ impl HostBuilder<'_> {
             }
         }
         kernel
+    }
+
+    /// What packets of virtual devices come up by, and UDP sockets. NAPI instances of NICs come before these:
+    /// their numbers are interrupt vectors.
+    fn receive_side(
+        &self,
+        k: &mut Kernel,
+        cpus: u16,
+        memory: &mut Placement,
+        locks: &mut Vec<String>,
+    ) {
+        let Kernel { devs, napis, .. } = k;
+        for (index, dev) in devs.iter().enumerate() {
+            if let Driver::Veth(Veth { rq: Some(rq), .. }) = &dev.driver {
+                rq.napi.set(napis.len());
+                napis.push(Napi::place(memory, &dev.name, index, 0, WEIGHT));
+            }
+        }
+        if has_backlogs(self.host) {
+            for cpu in 0..cpus {
+                let layouts = &self.host.layouts;
+                let sd = Backlog::place(memory, layouts, locks, cpu, k.napis.len());
+                k.napis.push(sd.napi(cpu));
+                k.backlogs.push(sd);
+            }
+        }
+        for w in &self.host.workloads {
+            match w {
+                Workload::UdpFlood(u) => {
+                    for _ in 0..u.cpus.len() * u.flows as usize {
+                        let index = k.udp_senders.len();
+                        k.udp_senders
+                            .push(UdpSender::place(memory, index, u.sndbuf));
+                    }
+                }
+                Workload::UdpSink(u) => {
+                    let sock = UdpSock::place(memory, locks, u.dev, u.port, u.rcvbuf);
+                    k.udp_socks.push(sock);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn device(
@@ -690,17 +822,30 @@ impl HostBuilder<'_> {
                 &name,
                 TxQueueSpec {
                     at,
-                    lltx: matches!(d.kind, DeviceKind::Dummy | DeviceKind::Vlan(_)),
+                    lltx: !matches!(d.kind, DeviceKind::Nic(_)),
                     bql: bql_limits(d, self.host.kernel.hz),
                     version: self.host.kernel.version,
                 },
                 locks,
             );
             txq.index = queue;
-            if d.qdisc != config::Qdisc::Noqueue {
+            let root = root_qdisc(d);
+            if *root != config::Qdisc::Noqueue {
                 txq.qdisc = Some(k.qdiscs.len());
-                let q = self.qdisc(k, d.qdisc, &name, k.txqs.len(), memory, locks);
-                k.qdiscs.push(q);
+                let text = kind_of(root);
+                self.names
+                    .qdiscs
+                    .push(format!("{}{name} {text}", self.prefix));
+                let spot = Spot {
+                    name: &name,
+                    number: k.qdiscs.len() as u32,
+                    txq: k.txqs.len(),
+                    timer: self.first_device + hardware_events(self.host, d) + queue,
+                    child: false,
+                    lockless: !matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked)),
+                };
+                k.qdiscs
+                    .push(qdisc(root, spot, &self.host.layouts, memory, locks));
             }
             k.txqs.push(txq);
         }
@@ -710,6 +855,10 @@ impl HostBuilder<'_> {
         let host = self.host;
         let driver = match &d.kind {
             DeviceKind::Dummy => Driver::Dummy,
+            DeviceKind::Loopback => Driver::Loopback,
+            DeviceKind::Veth(v) => {
+                Driver::Veth(Veth::place(memory, &d.name, v.peer, v.napi, locks))
+            }
             DeviceKind::Vlan(v) => Driver::Vlan(Vlan {
                 on: v.on,
                 tag: v.tag,
@@ -760,6 +909,10 @@ impl HostBuilder<'_> {
             driver,
             offload,
             events,
+            watchdogs: hardware_events(self.host, d),
+            rx_dropped: Cell::new(0),
+            rps_cpus: d.rps_cpus.clone(),
+            xps: d.xps.clone(),
             fields: Fields::place(
                 memory,
                 self.host.layouts.by_name.get("net_device"),
@@ -773,71 +926,6 @@ impl HostBuilder<'_> {
             watchdog_due: Cell::new(false),
             tx_timeouts: Cell::new(0),
         });
-    }
-
-    fn qdisc(
-        &mut self,
-        k: &Kernel,
-        kind: config::Qdisc,
-        name: &str,
-        txq: usize,
-        memory: &mut Placement,
-        locks: &mut Vec<String>,
-    ) -> Qdisc {
-        let locked = matches!(k.config.lockless, Lockless::Builtin(Builtin::Locked));
-        let number = k.qdiscs.len() as u32;
-        let text = match kind {
-            config::Qdisc::PfifoFast { .. } => "pfifo_fast",
-            config::Qdisc::Pfifo { .. } => "pfifo",
-            config::Qdisc::Prio { .. } => "prio",
-            config::Qdisc::FqCodel { .. } => "fq_codel",
-            config::Qdisc::Noqueue => "noqueue",
-        };
-        self.names
-            .qdiscs
-            .push(format!("{}{name} {text}", self.prefix));
-        let at = QdiscPlace {
-            memory,
-            layouts: &self.host.layouts,
-            name,
-            number,
-            txq,
-            locks,
-        };
-        match kind {
-            config::Qdisc::PfifoFast { limit } => {
-                Qdisc::place(at, !locked, true, |memory, locks| {
-                    Queueing::PfifoFast(Box::new(PfifoFast::place(memory, name, limit, locks)))
-                })
-            }
-            config::Qdisc::Pfifo { limit } => Qdisc::place(at, false, limit >= 1, |_, _| {
-                Queueing::Pfifo(Pfifo::new(limit))
-            }),
-            config::Qdisc::Prio { limit } => Qdisc::place(at, false, false, |memory, _| {
-                Queueing::Prio(Prio::place(memory, name, limit))
-            }),
-            config::Qdisc::FqCodel {
-                limit,
-                flows,
-                quantum,
-                target,
-                interval,
-            } => Qdisc::place(at, false, true, |memory, _| {
-                let units = |ps: u64| codel_time(ps / 1000);
-                let settings = fq_codel::Settings {
-                    limit,
-                    flows,
-                    quantum,
-                    codel: codel::Params {
-                        target: units(target),
-                        interval: units(interval),
-                        mtu: PSCHED_MTU,
-                    },
-                };
-                Queueing::FqCodel(FqCodel::place(memory, name, settings))
-            }),
-            config::Qdisc::Noqueue => unreachable!("a device without a queue has no qdisc"),
-        }
     }
 
     fn rx_loads(&self, k: &mut Kernel, plan: &Plan) {
@@ -894,6 +982,8 @@ impl HostBuilder<'_> {
                     flow += 1;
                 }
                 Workload::Netperf(_) | Workload::Netserver(_) => flow += 1,
+                Workload::UdpFlood(u) => flow += u.cpus.len() * u.flows as usize,
+                Workload::UdpSink(_) => {}
             }
         }
     }

@@ -2,11 +2,16 @@
 
 use super::build::{Host, World};
 use crate::engine::StopReason;
-use crate::kernel::Func;
+use crate::kernel::drivers::veth::Veth;
 use crate::kernel::locking::Inspect;
+use crate::kernel::netdev::Driver;
 use crate::kernel::sched::qdisc::{Qdisc, state};
+use crate::kernel::skb::Skb;
+use crate::kernel::udp::UdpTotals;
+use crate::kernel::{Cpu, Func};
 use crate::trace::Level;
 use crate::violation::{Law, Violation};
+use std::cell::Cell;
 
 impl World {
     /// All broken laws, in order of time. Most hold only once nothing happens any more.
@@ -22,6 +27,7 @@ impl World {
             }
             if matches!(stop, StopReason::Quiescent | StopReason::Deadlock(_)) {
                 self.check_qdiscs(index, host, &mut found);
+                self.check_receive(host, &mut found);
                 self.check_locks(host, &mut found);
             }
             if *stop == StopReason::Quiescent {
@@ -33,6 +39,7 @@ impl World {
         }
         if *stop == StopReason::Quiescent {
             self.check_streams(&mut found);
+            self.check_datagrams(&mut found);
         }
         found.sort_by_key(|v| v.time);
         found
@@ -52,6 +59,66 @@ impl World {
                     host.kernel.flow(sender.flow).name
                 );
                 found.push(self.violation(Law::PacketLost, what));
+            }
+        }
+    }
+
+    /// sent = received + dropped + missed + left, over all hosts, and received = read. What is stuck was
+    /// reported, and is not lost.
+    fn check_datagrams(&self, found: &mut Vec<Violation>) {
+        if found.iter().any(|v| v.law == Law::PacketStuck) {
+            return;
+        }
+        let sum = |of: fn(&UdpTotals) -> &Cell<u64>| -> u64 {
+            self.hosts.iter().map(|h| of(&h.kernel.udp).get()).sum()
+        };
+        let (sent, received) = (sum(|u| &u.sent), sum(|u| &u.received));
+        let (dropped, missed, left) = (sum(|u| &u.dropped), sum(|u| &u.missed), sum(|u| &u.left));
+        if sent != received + dropped + missed + left {
+            let what = format!(
+                "{sent} datagrams were sent, but {received} received, {dropped} dropped, {missed} missed by a receive ring and {left} gone elsewhere"
+            );
+            found.push(self.violation(Law::PacketLost, what));
+        }
+    }
+
+    /// At quiescence nothing waits to be received: not in a backlog, a veth's ring or a socket.
+    fn check_receive(&self, host: &Host, found: &mut Vec<Violation>) {
+        let k = &host.kernel;
+        let mut places: Vec<(String, Option<u16>, Vec<Skb>)> = Vec::new();
+        for (cpu, sd) in k.backlogs.iter().enumerate() {
+            let cpu = cpu as u16;
+            places.push((format!("the backlog of CPU{cpu}"), Some(cpu), sd.peek_all()));
+        }
+        for d in &k.devs {
+            if let Driver::Veth(Veth { rq: Some(rq), .. }) = &d.driver {
+                let waiting = rq.ring.peek_all(host.cpu(0));
+                places.push((format!("the ring of {}", d.name), None, waiting));
+            }
+        }
+        for s in &k.udp_socks {
+            places.push((format!("the socket of port {}", s.port), None, s.peek_all()));
+        }
+        for (place, cpu, waiting) in places {
+            let Some(&first) = waiting.first() else {
+                continue;
+            };
+            let skb = k.skbs.id(first);
+            let what = format!(
+                "skb {skb} stays in {place} ({} there) and nobody is due to take it",
+                waiting.len()
+            );
+            let first = host.machine.first_cpu();
+            found.push(Violation {
+                skb: Some(skb),
+                cpu: Some(first + cpu.or(host.cpus.first().copied()).unwrap_or(0)),
+                ..self.violation(Law::PacketStuck, what)
+            });
+        }
+        for (n, sender) in k.udp_senders.iter().enumerate() {
+            if sender.waits() {
+                let what = format!("UDP sender {n} waits for room in its buffer for ever");
+                found.push(self.violation(Law::Deadlock, what));
             }
         }
     }
@@ -124,7 +191,13 @@ impl World {
             .map(|l| l as &dyn Inspect)
             .chain(k.txqs.iter().map(|t| t.xmit_lock() as &dyn Inspect))
             .chain(k.skbs.caches().map(|c| c.list_lock() as &dyn Inspect))
-            .chain(k.socks.iter().map(|s| s.slock() as &dyn Inspect));
+            .chain(k.socks.iter().map(|s| s.slock() as &dyn Inspect))
+            .chain(k.backlogs.iter().map(|b| b.lock() as &dyn Inspect))
+            .chain(
+                k.udp_socks
+                    .iter()
+                    .flat_map(|s| s.locks().map(|l| l as &dyn Inspect)),
+            );
         for lock in locks.filter(|l| l.is_locked(host.cpu(0))) {
             let owner = lock.stats().owner();
             let what = format!(
@@ -148,7 +221,8 @@ impl World {
             .map(|ring| ring.frames())
             .sum();
         let on_sockets: usize = k.socks.iter().map(|s| s.skbs()).sum();
-        let known = queued + on_rings + on_sockets + k.held.get() as usize;
+        let receiving = host.waiting_to_be_received(host.cpu(0)).len();
+        let known = queued + on_rings + on_sockets + receiving + k.held.get() as usize;
         if k.skbs.in_use() as usize != known {
             let what = format!(
                 "{} skbs are allocated, but only {known} are queued, on a ring, on a socket or held by a sender",
@@ -259,5 +333,20 @@ impl Qdisc {
     fn adds_up(&self, queued: u64) -> bool {
         let s = &self.stats;
         s.enqueued.get() == s.dequeued.get() + s.removed.get() + queued && s.qlen.get() == queued
+    }
+}
+
+impl Host {
+    /// skbs in backlogs, in rings of veths, and on UDP sockets.
+    pub(super) fn waiting_to_be_received(&self, cpu: Cpu<'_>) -> Vec<Skb> {
+        let k = &self.kernel;
+        let mut all: Vec<Skb> = k.backlogs.iter().flat_map(|b| b.peek_all()).collect();
+        for d in &k.devs {
+            if let Driver::Veth(Veth { rq: Some(rq), .. }) = &d.driver {
+                all.extend(rq.ring.peek_all(cpu));
+            }
+        }
+        all.extend(k.udp_socks.iter().flat_map(|s| s.peek_all()));
+        all
     }
 }

@@ -3,6 +3,7 @@
 use super::build::{Host, World};
 use crate::engine::time::Span;
 use crate::kernel::locking::Inspect;
+use crate::kernel::sched::qdisc::Qdisc;
 use crate::kernel::tcp::Sock;
 use crate::machine::counters::Reading;
 use crate::metrics::{self, Metrics};
@@ -42,6 +43,8 @@ impl World {
             locks: Vec::new(),
             lines: if self.named { self.lines() } else { Vec::new() },
             streams: self.streams(),
+            softnet: Vec::new(),
+            udp: Vec::new(),
         };
         let mut names = self.names.qdiscs.iter();
         for host in &self.hosts {
@@ -111,9 +114,9 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
             tx_bytes: d.tx_bytes.get(),
             tx_dropped: d.tx_dropped.get(),
             rx_packets: d.rx_packets.get(),
-            rx_dropped: k
-                .port(i)
-                .map_or(0, |p| p.rx.iter().map(|r| r.missed.get()).sum()),
+            rx_dropped: d.rx_dropped.get()
+                + k.port(i)
+                    .map_or(0, |p| p.rx.iter().map(|r| r.missed.get()).sum()),
             doorbells: k
                 .port(i)
                 .map_or(0, |p| p.tx.iter().map(|r| r.doorbells()).sum()),
@@ -129,20 +132,16 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
             .next()
             .and_then(|n| n.split_once(' '))
             .expect("a name a qdisc");
-        let s = &q.stats;
-        m.qdiscs.push(metrics::Qdisc {
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            bytes: s.bytes.get(),
-            packets: s.packets.get(),
-            dropped: s.dropped.get(),
-            requeues: s.requeues.get(),
-            bypassed: s.bypassed.get(),
-            qlen: s.qlen.get(),
-            backlog: s.backlog.get(),
-            qlen_max: s.qlen_max.get(),
-            runs: s.runs.get(),
-        });
+        m.qdiscs.push(read_qdisc(name, kind, q));
+        let mut parent = q;
+        while let Some(child) = parent.child_qdisc() {
+            // A parent's drops count those of its children.
+            m.qdiscs.push(metrics::Qdisc {
+                child: true,
+                ..read_qdisc(name, child.kind, child)
+            });
+            parent = child;
+        }
         let locks = q.locks();
         m.locks.extend(
             locks
@@ -159,12 +158,58 @@ fn read_host<'a>(host: &Host, names: &mut impl Iterator<Item = &'a String>, m: &
         l.stats()
             .read(&host.lock_names[l.stats().number() as usize])
     }));
+    read_receive(host, m);
     for &cpu in &host.cpus {
         m.cpus.push(read_cpu(
             format!("CPU{}", first_cpu + cpu),
             &host.machine.reading(cpu),
             host.machine.costs.cycle,
         ));
+    }
+}
+
+fn read_qdisc(name: &str, kind: &str, q: &Qdisc) -> metrics::Qdisc {
+    let s = &q.stats;
+    metrics::Qdisc {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        child: false,
+        bytes: s.bytes.get(),
+        packets: s.packets.get(),
+        dropped: s.dropped.get(),
+        overlimits: s.overlimits.get(),
+        requeues: s.requeues.get(),
+        bypassed: s.bypassed.get(),
+        qlen: s.qlen.get(),
+        backlog: s.backlog.get(),
+        qlen_max: s.qlen_max.get(),
+        runs: s.runs.get(),
+    }
+}
+
+/// What was received by way of backlogs and sockets, if any of it can be.
+fn read_receive(host: &Host, m: &mut Metrics) {
+    let k = &host.kernel;
+    if !k.backlogs.is_empty() || !k.udp_socks.is_empty() {
+        for &cpu in &host.cpus {
+            let stat = &k.softnet(cpu).stat;
+            m.softnet.push(metrics::Softnet {
+                name: format!("CPU{}", host.machine.first_cpu() + cpu),
+                processed: stat.processed.get(),
+                dropped: stat.dropped.get(),
+                time_squeeze: stat.time_squeeze.get(),
+                received_rps: stat.received_rps.get(),
+            });
+        }
+    }
+    for s in &k.udp_socks {
+        m.udp.push(metrics::UdpSock {
+            name: format!("{}:{}", k.dev(s.dev).name, s.port),
+            received: s.received.get(),
+            rcvbuf_errors: s.rcvbuf_errors.get(),
+            read: s.read.get(),
+            bytes: s.bytes.get(),
+        });
     }
 }
 
@@ -215,7 +260,15 @@ fn subtract(now: &mut Metrics, warm: &Metrics) {
         );
     }
     for (n, w) in now.qdiscs.iter_mut().zip(&warm.qdiscs) {
-        less!(n, w, bytes, packets, dropped, requeues, bypassed, runs);
+        less!(
+            n, w, bytes, packets, dropped, overlimits, requeues, bypassed, runs
+        );
+    }
+    for (n, w) in now.softnet.iter_mut().zip(&warm.softnet) {
+        less!(n, w, processed, dropped, time_squeeze, received_rps);
+    }
+    for (n, w) in now.udp.iter_mut().zip(&warm.udp) {
+        less!(n, w, received, rcvbuf_errors, read, bytes);
     }
     for (n, w) in now.cpus.iter_mut().zip(&warm.cpus) {
         less!(

@@ -110,6 +110,6 @@ fn hardware(moderation: config::Moderation) -> Moderation {
 pub(super) fn bql_limits(d: &config::Device, hz: u32) -> Option<dql::Limits> {
     match &d.kind {
         DeviceKind::Nic(nic) => nic.bql.map(|(min, max)| dql::Limits { min, max, hz }),
-        DeviceKind::Dummy | DeviceKind::Vlan(_) => None,
+        _ => None,
     }
 }

@@ -7,6 +7,7 @@ mod hardware;
 #[cfg(test)]
 mod kernel_tests;
 mod lines;
+mod qdiscs;
 #[cfg(test)]
 mod tcp_tests;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use crate::config::{Config, Stop};
 use crate::engine::task::{self, Flow, Task};
 use crate::engine::time::{Instant, Span};
 use crate::engine::{Class, Engine, Event, StopReason};
+use crate::kernel::sched::qdisc_watchdog::QdiscWatchdog;
 use crate::kernel::{drivers, softirq};
 use crate::metrics::Metrics;
 use crate::trace::{Mode, Recording, Sink};
@@ -166,6 +168,13 @@ fn contexts<'w>(world: &'w World, config: &'w Config) -> Vec<Task<'w>> {
                         },
                     ))
                 }
+                Body::UdpFlood { workload, flood } => {
+                    let crate::config::Workload::UdpFlood(load) = &from.workloads[workload] else {
+                        unreachable!("a flood's body comes from a flood")
+                    };
+                    Box::pin(workload::udp::flood(cpu, load, flood))
+                }
+                Body::UdpSink { sock } => Box::pin(workload::udp::sink(cpu, sock, ctx as u32)),
                 Body::Trafgen {
                     workload,
                     sock,
@@ -233,6 +242,8 @@ impl World {
             self.begin_window();
         } else if id >= self.events.ticks {
             self.tick(id - self.events.ticks);
+        } else if self.is_stale(id) {
+            // A qdisc's watchdog that was armed anew.
         } else if let Some(later) = self.late(id) {
             self.engine.push(later, Class::Device, id);
         } else if id < self.events.devices {
@@ -284,8 +295,29 @@ impl World {
         clock.late(id, self.engine.now(), host.machine.working_until())
     }
 
+    /// The watchdog that event `id` belongs to, with its host.
+    fn watchdog(&self, id: u32) -> Option<(&Host, &QdiscWatchdog)> {
+        let (index, dev, which) = self.device_event(id.checked_sub(self.events.devices)?);
+        let host = &self.hosts[index];
+        let device = host.kernel.devs.get(dev)?;
+        let queue = which.checked_sub(device.watchdogs)?;
+        let txq = host.kernel.txq(device.txqs.start + queue as usize);
+        let watchdog = host.kernel.qdisc(txq.qdisc?).watchdog()?;
+        Some((host, watchdog))
+    }
+
+    fn is_stale(&self, id: u32) -> bool {
+        let now = self.engine.now();
+        self.watchdog(id)
+            .is_some_and(|(_, w)| w.due().is_none_or(|due| due > now))
+    }
+
     /// Device event `n`; a frame that leaves a port goes over its link.
     fn device_fires(&self, n: u32) {
+        if let Some((host, watchdog)) = self.watchdog(n + self.events.devices) {
+            let vector = drivers::HRTIMER_VECTOR;
+            return host.machine.raise_irq(watchdog.cpu(), vector);
+        }
         let (index, dev, which) = self.device_event(n);
         let host = &self.hosts[index];
         if dev == TIMERS {
@@ -297,6 +329,9 @@ impl World {
             return;
         };
         let Some(((peer, to), delay)) = self.peer(index, dev) else {
+            if frame.dport != 0 {
+                host.kernel.bump(&host.kernel.udp.left, 1);
+            }
             return;
         };
         let peer = &self.hosts[peer];
@@ -323,6 +358,11 @@ impl World {
                     }
                     Body::Paced(p) if Some(ctx as u32) != host.probe => p.flow,
                     Body::Netperf { workload } => host.flow_of[*workload],
+                    Body::UdpFlood { flood, .. } => flood.first_flow,
+                    Body::UdpSink { .. } => {
+                        host.machine.start_at(ctx as u32, Instant::ZERO);
+                        continue;
+                    }
                     _ => continue,
                 };
                 let name = format!("{}/{}", host.name, host.kernel.flow(flow).name);
@@ -360,6 +400,7 @@ impl World {
                 .iter()
                 .map(|q| q.peek_all(cpu).len())
                 .sum();
+            let queued = queued + host.waiting_to_be_received(cpu).len();
             v.freed_by_next = Some(stop == StopReason::Quiescent && queued == 0);
             return;
         }

@@ -63,6 +63,8 @@ fn vlan(name: &str, on: usize, vid: u16, reorder_hdr: bool) -> Device {
         }),
         txqs: 1,
         qdisc: Qdisc::Noqueue,
+        rps_cpus: Vec::new(),
+        xps: Vec::new(),
     }
 }
 
@@ -136,6 +138,8 @@ fn eth0(nic: Nic) -> Device {
         kind: DeviceKind::Nic(nic),
         txqs: 1,
         qdisc: Qdisc::Pfifo { limit: 1000 },
+        rps_cpus: Vec::new(),
+        xps: Vec::new(),
     }
 }
 

@@ -107,6 +107,8 @@ impl Rig {
             kind,
             txqs: 1,
             qdisc,
+            rps_cpus: Vec::new(),
+            xps: Vec::new(),
         };
         Config {
             name: "test".into(),

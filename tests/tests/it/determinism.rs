@@ -116,6 +116,8 @@ fn noqueue(name: &str) -> Device {
         kind: DeviceKind::Dummy,
         txqs: 1,
         qdisc: Qdisc::Noqueue,
+        rps_cpus: Vec::new(),
+        xps: Vec::new(),
     }
 }
 

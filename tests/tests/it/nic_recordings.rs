@@ -4,41 +4,21 @@
 //!
 //! `SKBSIM_NIC=FOLDER` holds the simulator to the recordings in another folder instead.
 
+use crate::support::{Difference, any_phase, recordings};
+use crate::tc::Setup;
 use scenarios::{Loader, Registry};
 use serde_json::Value;
 use sim_core::trace::{DqlField, Kind, Mode, NO_CPU, Recording};
 use sim_core::world::{Options, Outcome, run};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is compared, with its time in microseconds.
 type Event = (f64, String);
 
 #[test]
 fn nic_recordings() {
-    let given = std::env::var_os("SKBSIM_NIC").map(PathBuf::from);
-    let folder = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data/nic"));
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|p| p.extension().is_some_and(|e| e == "json"))
-        .collect();
-    files.sort();
-    assert!(!files.is_empty(), "no recordings in {}", folder.display());
-    let differing: Vec<String> = files
-        .iter()
-        .filter_map(|file| {
-            let name = file.file_name().expect("a file").to_string_lossy();
-            compare(file).err().map(|why| format!("{name}: {why}"))
-        })
-        .collect();
-    assert!(
-        differing.is_empty(),
-        "{} of {} recordings differ\n{}",
-        differing.len(),
-        files.len(),
-        differing.join("\n")
-    );
+    recordings("SKBSIM_NIC", "data/nic", compare);
 }
 
 /// The comparison finds what is wrong: a NIC that wakes late, and one that forgets BQL.
@@ -63,28 +43,9 @@ fn compare(file: &Path) -> Result<(), String> {
     differs(&recording(file)?)
 }
 
-/// Compares for each phase of the clock. By how much the clock lagged when a recording began was not
-/// recorded, and all its timers depend on it: one phase has to fit from the first event to the last.
-/// The difference that is told is that of the phase that gets farthest.
 fn differs(recorded: &Value) -> Result<(), String> {
-    let mut best = (0, String::new());
-    for phase in PHASES {
-        match differs_at(recorded, phase) {
-            Ok(()) => return Ok(()),
-            Err((event, why)) if event >= best.0 => best = (event, why),
-            Err(_) => {}
-        }
-    }
-    Err(best.1)
+    any_phase(|phase| differs_at(recorded, phase))
 }
-
-/// Phases to try, in nanoseconds, of a clock that reads in steps of 256 ns.
-const PHASES: [u32; 16] = [
-    0, 128, 64, 192, 32, 96, 160, 224, 16, 48, 80, 112, 144, 176, 208, 240,
-];
-
-/// How many events are equal, and the first difference.
-type Difference = (usize, String);
 
 /// The first difference between a recording and the simulation of its scenario.
 fn differs_at(recorded: &Value, phase: u32) -> Result<(), Difference> {
@@ -182,7 +143,7 @@ fn scenario(recorded: &Value, phase: u32) -> Result<String, String> {
             moderation: Delay(usecs: \"{}us\", frames: {}), bql: {bql},
             stop_thresh: {}, wake_thresh: {}, napi_weight: {}))],
           workloads: [Train(dev: \"d0\", packets: [",
-        qdisc(recorded)?,
+        Setup::read(recorded)?.root("d0", "PfifoFast()")?,
         field("kbps")?,
         field("coal_us")?,
         field("coal_frames")?.clamp(1, u64::from(u32::MAX)),
@@ -209,47 +170,6 @@ fn scenario(recorded: &Value, phase: u32) -> Result<String, String> {
     }
     text.push_str("])])], stop: Quiescent(limit: \"10s\"))");
     Ok(text)
-}
-
-/// `tc qdisc add dev d0 root KIND ...` as a root qdisc.
-fn qdisc(recorded: &Value) -> Result<String, String> {
-    let setup = recorded["setup"].as_array().ok_or("no setup")?;
-    let commands = setup.iter().filter_map(Value::as_str);
-    let mut root = "PfifoFast()".to_owned();
-    for command in commands.filter(|c| c.starts_with("tc qdisc")) {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let at = words
-            .iter()
-            .position(|w| *w == "root")
-            .ok_or_else(|| format!("`{command}`: only roots are simulated"))?;
-        let mut rest = words[at + 1..].iter().copied().peekable();
-        if rest.peek() == Some(&"handle") {
-            rest.nth(1);
-        }
-        let kind = rest.next().ok_or("a root without a kind")?;
-        let mut fields = Vec::new();
-        while let Some(option) = rest.next() {
-            let value = rest
-                .next()
-                .ok_or_else(|| format!("`{command}`: {option}?"))?;
-            fields.push(match option {
-                "limit" | "flows" => format!("{option}: {}", value.trim_end_matches('p')),
-                "quantum" => format!("quantum: \"{value}B\""),
-                "target" | "interval" => format!("{option}: \"{value}\""),
-                _ => return Err(format!("`{command}`: option {option} is not simulated")),
-            });
-        }
-        let name = match kind {
-            "pfifo_fast" => "PfifoFast",
-            "pfifo" => "Pfifo",
-            "prio" => "Prio",
-            "fq_codel" => "FqCodel",
-            "noqueue" => "Noqueue",
-            _ => return Err(format!("qdisc {kind} is not simulated")),
-        };
-        root = format!("{name}({})", fields.join(", "));
-    }
-    Ok(root)
 }
 
 /// Recorded events of the compared kinds.

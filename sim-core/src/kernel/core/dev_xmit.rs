@@ -58,6 +58,21 @@ pub async fn dev_queue_xmit(cpu: Cpu<'_>, dev: usize, queue_mapping: usize, skb:
     rc
 }
 
+/// `netdev_pick_tx`: the transmit queue of `dev` for `skb`, by the map of CPUs or by flow hash. Absent: the
+/// queue that a socket remembers.
+pub(crate) async fn netdev_pick_tx(cpu: Cpu<'_>, dev: usize, skb: Skb) -> usize {
+    let device = cpu.k.dev(dev);
+    let queues = device.txqs.len();
+    if queues == 1 {
+        return 0;
+    }
+    if !device.xps.is_empty() {
+        return usize::from(device.xps[usize::from(cpu.id()) % device.xps.len()]);
+    }
+    cpu.k.skbs.get_hash(cpu, skb).await;
+    cpu.k.skbs.frame(skb).hash_to(queues as u32) as usize
+}
+
 /// The locked half of `__dev_xmit_skb`.
 async fn dev_xmit_skb_locked(cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> i32 {
     // Those who see it running queue on busylock, so that the owner meets one rival at most.
@@ -296,6 +311,8 @@ pub(crate) async fn netdev_start_xmit(cpu: Cpu<'_>, skb: Skb, number: usize, mor
     let rc = match &device.driver {
         Driver::Vlan(_) => unreachable!("handled above"),
         Driver::Dummy => drivers::dummy::dummy_xmit(cpu, skb).await,
+        Driver::Loopback => drivers::loopback::loopback_xmit(cpu, txq.dev, skb).await,
+        Driver::Veth(veth) => drivers::veth::veth_xmit(cpu, veth, skb).await,
         Driver::Mlx5(nic) => drivers::mlx5::xmit(cpu, nic, txq, skb, more).await,
         Driver::Myri10ge(nic) => drivers::myri10ge::xmit(cpu, nic, txq, skb).await,
         Driver::Ixgbe(nic) => drivers::ixgbe::xmit(cpu, nic, txq, skb, more).await,

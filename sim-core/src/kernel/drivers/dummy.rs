@@ -15,6 +15,9 @@ pub(crate) async fn dummy_xmit(cpu: Cpu<'_>, skb: Skb) -> i32 {
         .await;
     // dev_lstats_add
     cpu.this_cpu_op();
+    if cpu.k.skbs.frame(skb).dport != 0 {
+        cpu.k.bump(&cpu.k.udp.left, 1);
+    }
     cpu.k.skbs.put(cpu, skb).await;
     NET_XMIT_SUCCESS
 }

@@ -2,9 +2,11 @@
 
 pub mod dummy;
 pub mod ixgbe;
+pub mod loopback;
 pub mod mlx5;
 pub mod myri10ge;
 pub mod nic;
+pub mod veth;
 pub mod vlan;
 
 use super::napi::napi_schedule;
@@ -29,7 +31,11 @@ pub mod event {
 }
 
 /// Most NAPI instances (vectors) of a host.
-pub const MAX_VECTORS: usize = 61;
+pub const MAX_VECTORS: usize = 59;
+/// Another CPU's `smp_call_function_single_async`: only RPS'.
+pub(crate) const IPI_VECTOR: u32 = 59;
+/// A high-resolution timer: only qdiscs' watchdogs.
+pub(crate) const HRTIMER_VECTOR: u32 = 60;
 /// The timer of a device's transmit watchdog.
 const WATCHDOG_VECTOR: u32 = 61;
 /// The periodic timer tick of a CPU.
@@ -45,7 +51,10 @@ pub(crate) async fn poll(cpu: Cpu<'_>, napi: usize, weight: u32) -> u32 {
         Driver::Myri10ge(nic) => myri10ge::poll(cpu, dev, nic, napi, weight).await,
         Driver::Mlx5(nic) => mlx5::poll(cpu, dev, nic, napi, weight).await,
         Driver::Ixgbe(nic) => ixgbe::clean::poll(cpu, dev, nic, napi, weight).await,
-        Driver::Dummy | Driver::Vlan(_) => unreachable!("they have no NAPI"),
+        Driver::Veth(veth::Veth { rq: Some(rq), .. }) => veth::poll(cpu, dev, rq, weight).await,
+        Driver::Dummy | Driver::Vlan(_) | Driver::Loopback | Driver::Veth(_) => {
+            unreachable!("they have no NAPI")
+        }
     }
 }
 
@@ -189,6 +198,8 @@ pub(crate) fn fire(k: &Kernel, m: &Machine, dev: usize, which: u32) -> Option<Fr
             let ring = port.rx.get(queue)?;
             if ring.arrive(frame, now) {
                 note(k, m, dev, queue, now);
+            } else if frame.dport != 0 {
+                k.bump(&k.udp.missed, 1);
             }
             None
         }
@@ -268,11 +279,17 @@ pub(crate) async fn hardirq_context(cpu: Cpu<'_>) {
             }
             let _span = cpu.enter(Func::NicIrq);
             cpu.elapse(cpu.machine().costs.irq_entry);
-            cpu.spend(Cost::HardIrq);
-            if napi == TIMER_VECTOR || napi == WATCHDOG_VECTOR {
-                raise_softirq(cpu, TIMER);
-            } else {
-                irq(cpu, napi as usize).await;
+            match napi {
+                IPI_VECTOR => super::backlog::rps_trigger_softirq(cpu).await,
+                HRTIMER_VECTOR => super::sched::qdisc_watchdog::expire(cpu).await,
+                TIMER_VECTOR | WATCHDOG_VECTOR => {
+                    cpu.spend(Cost::HardIrq);
+                    raise_softirq(cpu, TIMER);
+                }
+                napi => {
+                    cpu.spend(Cost::HardIrq);
+                    irq(cpu, napi as usize).await;
+                }
             }
             cpu.settle().await;
         }

@@ -150,13 +150,17 @@ pub(super) async fn receive(
     cpu.spend(Cost::NicRx);
     let Some(skb) = k.skbs.alloc_frame(cpu, frame).await else {
         ring.missed.set(ring.missed.get() + 1);
+        if frame.dport != 0 {
+            k.bump(&k.udp.missed, 1);
+        }
         return;
     };
     k.bump(&k.dev(dev).rx_packets, 1);
     netdev_fields::count_rx(cpu, dev).await;
     k.skbs.set_born(skb, cpu.now());
-    let local = matches!(frame.l4, L4::Tcp(_));
-    if !local {
+    // A generator's frames are the host's own flows; others were counted where they were sent.
+    let forward_to = forward_to.filter(|_| !matches!(frame.l4, L4::Tcp(_)));
+    if forward_to.is_some() {
         k.bump(&k.flow(frame.flow).offered, 1);
     }
     cpu.record(Kind::NetRx, k.skbs.id(skb), dev as u32);
@@ -172,23 +176,12 @@ pub(super) async fn receive(
         },
     ])
     .await;
-    if local {
-        return crate::kernel::core::receive::netif_receive_skb(cpu, dev, skb).await;
-    }
     match forward_to {
         Some(to) => {
             netdev_fields::read(cpu, dev, Reads::Receive).await;
             let rc = crate::kernel::forward::ip_forward_rx(cpu, skb, to).await;
             k.note_result(frame.flow, rc, frame.len);
         }
-        None => {
-            // Nobody listens.
-            k.note_result(
-                frame.flow,
-                crate::kernel::netdev::NET_XMIT_SUCCESS,
-                frame.len,
-            );
-            k.skbs.put(cpu, skb).await;
-        }
+        None => crate::kernel::core::receive::netif_receive_skb(cpu, dev, skb).await,
     }
 }

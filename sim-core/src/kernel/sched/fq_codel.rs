@@ -100,18 +100,16 @@ impl FqCodel {
         }
     }
 
-    fn bucket(&self, port: u32) -> usize {
-        let hash = port.wrapping_mul(0x9e37_79b1);
-        ((u64::from(hash) * u64::from(self.settings.flows)) >> 32) as usize
-    }
-
     /// `fq_codel_enqueue`; the caller holds the root lock.
     pub(crate) async fn enqueue(&self, cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> Enqueued {
         let _span = cpu.enter(Func::FqCodelEnqueue);
         cpu.spend(Cost::FqCodelEnqueue);
         cpu.spend(Cost::SkbHash);
         cpu.spend(Cost::KtimeGet);
-        let (len, index) = (cpu.k.skbs.len(skb), self.bucket(cpu.k.skbs.frame(skb).port));
+        let (len, index) = (
+            cpu.k.skbs.len(skb),
+            cpu.k.skbs.frame(skb).hash_to(self.settings.flows) as usize,
+        );
         cpu.touch([
             Footprint {
                 base: self.lines.nth(index as u32),
@@ -125,7 +123,8 @@ impl FqCodel {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         let b = &mut state.buckets[index];
-        b.queue.push_back((skb, codel_time(cpu.now().ns())));
+        b.queue
+            .push_back((skb, codel_time(cpu.k.ktime(cpu.now()).ns())));
         b.backlog += len;
         if !b.listed {
             b.listed = true;
@@ -211,7 +210,7 @@ impl FqCodel {
                 skbs: &cpu.k.skbs,
                 dropped,
             };
-            let now = codel_time(cpu.now().ns());
+            let now = codel_time(cpu.k.ktime(cpu.now()).ns());
             let packet = vars.dequeue(&mut head, &self.settings.codel, now);
             b.vars = vars;
             let Some((skb, _)) = packet else {

@@ -105,6 +105,16 @@ impl PfifoFast {
         false
     }
 
+    /// `pfifo_fast_peek`.
+    pub(crate) async fn peek(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        for ring in &self.rings {
+            if let Some(skb) = ring.peek(cpu).await {
+                return Some(skb);
+            }
+        }
+        None
+    }
+
     pub(crate) fn peek_all(&self, cpu: Cpu<'_>) -> Vec<Skb> {
         self.rings.iter().flat_map(|r| r.peek_all(cpu)).collect()
     }

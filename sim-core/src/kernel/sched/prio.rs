@@ -1,8 +1,7 @@
-//! `prio`: three bands by priority, each a `pfifo`, under the root lock.
+//! `prio`: bands by priority, each a `pfifo`, under the root lock.
 //!
-//! Follows Linux 6.1 `net/sched/sch_prio.c`. No bypass. Absent: filters, other than three bands.
+//! Follows Linux 6.1 `net/sched/sch_prio.c`. No bypass. Absent: filters.
 
-use super::pfifo_fast::PRIO2BAND;
 use super::qdisc::Qdisc;
 use crate::kernel::skb::{Skb, line};
 use crate::kernel::{Cost, Cpu, Func};
@@ -10,9 +9,6 @@ use crate::machine::Footprint;
 use crate::machine::memory::{LineId, Placement};
 use std::cell::RefCell;
 use std::collections::VecDeque;
-
-/// Bands.
-const BANDS: usize = 3;
 
 /// One child: the written line of its `struct Qdisc`, and its list.
 #[derive(Debug)]
@@ -25,17 +21,26 @@ struct Band {
 #[derive(Debug)]
 pub struct Prio {
     limit: u32,
-    bands: [Band; BANDS],
+    priomap: [u8; 16],
+    bands: Vec<Band>,
 }
 
 impl Prio {
-    pub(crate) fn place(memory: &mut Placement, name: &str, limit: u32) -> Prio {
+    pub(crate) fn place(
+        memory: &mut Placement,
+        name: &str,
+        limit: u32,
+        bands: u8,
+        priomap: [u8; 16],
+    ) -> Prio {
+        let band = |i| Band {
+            line: memory.lines(&format!("Qdisc {name} band {i}"), 1),
+            list: RefCell::default(),
+        };
         Prio {
             limit,
-            bands: std::array::from_fn(|i| Band {
-                line: memory.lines(&format!("Qdisc {name} band {i}"), 1),
-                list: RefCell::default(),
-            }),
+            priomap,
+            bands: (0..bands).map(band).collect(),
         }
     }
 
@@ -52,7 +57,7 @@ impl Prio {
     pub(crate) async fn enqueue(&self, cpu: Cpu<'_>, q: &Qdisc, skb: Skb) -> bool {
         let _span = cpu.enter(Func::PrioEnqueue);
         cpu.spend(Cost::PrioEnqueue);
-        let band = PRIO2BAND[(cpu.k.skbs.priority(skb) & 15) as usize];
+        let band = usize::from(self.priomap[(cpu.k.skbs.priority(skb) & 15) as usize]);
         cpu.spend(Cost::PfifoEnqueue);
         self.touch(cpu, band, 1).await;
         let list = &self.bands[band].list;
@@ -69,7 +74,7 @@ impl Prio {
     pub(crate) async fn dequeue(&self, cpu: Cpu<'_>) -> Option<Skb> {
         let _span = cpu.enter(Func::PrioDequeue);
         cpu.spend(Cost::PrioDequeue);
-        for band in 0..BANDS {
+        for band in 0..self.bands.len() {
             cpu.spend(Cost::QdiscDequeueHead);
             self.touch(cpu, band, 0).await;
             let skb = self.bands[band].list.borrow_mut().pop_front();
@@ -78,6 +83,18 @@ impl Prio {
                 cpu.touch([cpu.k.skbs.struct_lines(skb, line::L0, line::L0)])
                     .await;
                 return Some(skb);
+            }
+        }
+        None
+    }
+
+    /// `prio_peek`.
+    pub(crate) async fn peek(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        for (i, band) in self.bands.iter().enumerate() {
+            self.touch(cpu, i, 0).await;
+            let first = band.list.borrow().front().copied();
+            if first.is_some() {
+                return first;
             }
         }
         None

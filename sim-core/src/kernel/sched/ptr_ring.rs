@@ -95,6 +95,13 @@ impl PtrRing {
         cpu.load(self.slots.nth(head)).await == 0
     }
 
+    /// `__ptr_ring_peek`: the caller is the only consumer.
+    pub async fn peek(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        let head = cpu.load(self.consumer_head).await as u32;
+        let slot = cpu.load(self.slots.nth(head)).await as u32;
+        slot.checked_sub(1).map(Skb)
+    }
+
     /// `__ptr_ring_consume`: the caller is the only consumer.
     pub async fn consume(&self, cpu: Cpu<'_>) -> Option<Skb> {
         let head = cpu.load(self.consumer_head).await as u32;

@@ -1,9 +1,12 @@
 //! `struct Qdisc`: the words that senders share, where the layout puts them.
 
+use super::codel_qdisc::Codel;
 use super::fq_codel::FqCodel;
-use super::pfifo::Pfifo;
+use super::pfifo::Fifo;
 use super::pfifo_fast::PfifoFast;
 use super::prio::Prio;
+use super::qdisc_watchdog::QdiscWatchdog;
+use super::tbf::Tbf;
 use crate::engine::time::Instant;
 use crate::kernel::locking::QSpinLock;
 use crate::kernel::netdev::{NET_XMIT_CN, NET_XMIT_DROP, NET_XMIT_SUCCESS};
@@ -83,11 +86,15 @@ pub enum Queueing {
     /// Three rings.
     PfifoFast(Box<PfifoFast>),
     /// One list.
-    Pfifo(Pfifo),
+    Fifo(Fifo),
     /// Three lists.
     Prio(Prio),
     /// Flows.
     FqCodel(FqCodel),
+    /// One list with the CoDel law.
+    Codel(Codel),
+    /// A token bucket and its child.
+    Tbf(Box<Tbf>),
 }
 
 /// A queueing discipline on one transmit queue.
@@ -97,6 +104,10 @@ pub struct Qdisc {
     pub number: u32,
     /// Transmit queue it belongs to.
     pub txq: usize,
+    /// What `tc` calls it.
+    pub kind: &'static str,
+    /// Another qdisc's: it has no lock of its own, and the trace follows its parent.
+    pub child: bool,
     /// `TCQ_F_NOLOCK`.
     pub nolock: bool,
     /// `TCQ_F_CAN_BYPASS`.
@@ -128,6 +139,8 @@ pub struct Qdisc {
     /// How it queues.
     pub queue: Queueing,
     requeued: RefCell<VecDeque<Skb>>,
+    /// What a child dropped at dequeue, for its parent to hear of.
+    lost: RefCell<Vec<Skb>>,
     /// Counters for reports; no simulated cost of their own.
     pub stats: QdiscStats,
     /// The last time somebody failed to become the one who drains: when, which CPU.
@@ -141,6 +154,7 @@ pub struct QdiscStats {
     pub bytes: Cell<u64>,
     pub packets: Cell<u64>,
     pub dropped: Cell<u64>,
+    pub overlimits: Cell<u64>,
     pub requeues: Cell<u64>,
     pub bypassed: Cell<u64>,
     pub enqueued: Cell<u64>,
@@ -163,6 +177,8 @@ pub(crate) struct QdiscPlace<'a> {
     pub name: &'a str,
     pub number: u32,
     pub txq: usize,
+    pub kind: &'static str,
+    pub child: bool,
     pub locks: &'a mut Vec<String>,
 }
 
@@ -180,6 +196,8 @@ impl Qdisc {
             name,
             number,
             txq,
+            kind,
+            child,
             locks,
         } = at;
         let placed = memory.object(&format!("Qdisc {name}"), layouts.get("Qdisc", layout_5_11));
@@ -194,6 +212,8 @@ impl Qdisc {
         Qdisc {
             number,
             txq,
+            kind,
+            child,
             nolock,
             can_bypass,
             enqueue: field("enqueue"),
@@ -210,6 +230,7 @@ impl Qdisc {
             seqlock,
             queue: make(memory, locks),
             requeued: RefCell::default(),
+            lost: RefCell::default(),
             stats: QdiscStats::default(),
             last_lost: Cell::new(None),
         }
@@ -245,48 +266,71 @@ impl Qdisc {
         to_free: &mut Vec<Skb>,
     ) -> i32 {
         let mut rc = NET_XMIT_SUCCESS;
+        let before = to_free.len();
         let queued = match &self.queue {
             Queueing::PfifoFast(rings) => rings.enqueue(cpu, self, skb).await,
-            Queueing::Pfifo(list) => list.enqueue(cpu, self, skb).await,
+            Queueing::Fifo(list) => list.enqueue(cpu, self, skb).await,
             Queueing::Prio(bands) => bands.enqueue(cpu, self, skb).await,
+            Queueing::Codel(queue) => queue.enqueue(cpu, self, skb).await,
             Queueing::FqCodel(flows) => {
                 let result = flows.enqueue(cpu, self, skb).await;
                 if result.congested {
                     rc = NET_XMIT_CN;
                 }
-                *to_free = result.dropped;
+                to_free.extend(result.dropped);
+                true
+            }
+            Queueing::Tbf(bucket) => {
+                rc = bucket.enqueue(cpu, skb, to_free).await;
+                if rc == NET_XMIT_DROP {
+                    self.note_dropped(to_free.len() - before);
+                    return rc;
+                }
+                self.note_enqueue(cpu, skb);
                 true
             }
         };
         if !queued {
             to_free.push(skb);
+            self.note_dropped(1);
             return NET_XMIT_DROP;
         }
         self.change_len(cpu, 1, cpu.k.skbs.len(skb)).await;
-        for &gone in to_free.iter() {
+        for &gone in &to_free[before..] {
             self.note_removed(cpu, gone);
             self.change_len(cpu, u64::MAX, cpu.k.skbs.len(gone)).await;
         }
+        self.note_dropped(to_free.len() - before);
         rc
+    }
+
+    /// A child counts its drops where they happen; a root, when they are freed.
+    fn note_dropped(&self, n: usize) {
+        if self.child {
+            bump(&self.stats.dropped, n as u64);
+        }
     }
 
     /// `dequeue`, under what protects it.
     pub(crate) async fn dequeue(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        let mut dropped = Vec::new();
         let skb = match &self.queue {
             Queueing::PfifoFast(rings) => rings.dequeue(cpu, self).await,
-            Queueing::Pfifo(list) => list.dequeue(cpu, self).await,
+            Queueing::Fifo(list) => list.dequeue(cpu, self).await,
             Queueing::Prio(bands) => bands.dequeue(cpu).await,
-            Queueing::FqCodel(flows) => {
-                let mut dropped = Vec::new();
-                let skb = flows.dequeue(cpu, &mut dropped).await;
-                for gone in dropped {
-                    self.note_removed(cpu, gone);
-                    self.change_len(cpu, u64::MAX, cpu.k.skbs.len(gone)).await;
-                    self.drop_skb(cpu, gone).await;
-                }
+            Queueing::FqCodel(flows) => flows.dequeue(cpu, &mut dropped).await,
+            Queueing::Codel(queue) => queue.dequeue(cpu, &mut dropped).await,
+            Queueing::Tbf(bucket) => {
+                let (skb, waits) = bucket.dequeue(cpu).await;
+                dropped = bucket.child.lost.take();
+                bump(&self.stats.overlimits, u64::from(waits));
                 skb
             }
-        }?;
+        };
+        for gone in dropped {
+            self.lose(cpu, gone).await;
+        }
+        let skb = skb?;
         if !self.nolock {
             self.change_len(cpu, u64::MAX, cpu.k.skbs.len(skb)).await;
             let sent = cpu.load(self.bstats).await;
@@ -295,6 +339,66 @@ impl Qdisc {
         self.note_dequeue(cpu, skb);
         self.note_sent(cpu, skb);
         Some(skb)
+    }
+
+    /// A queued packet is thrown away at dequeue; the parent of a child still has to hear of it.
+    async fn lose(&self, cpu: Cpu<'_>, gone: Skb) {
+        self.note_removed(cpu, gone);
+        self.change_len(cpu, u64::MAX, cpu.k.skbs.len(gone)).await;
+        if self.child {
+            self.note_dropped(1);
+            self.lost.borrow_mut().push(gone);
+        } else {
+            self.drop_skb(cpu, gone).await;
+        }
+    }
+
+    /// `peek` of a child, under the root lock. Where the queue cannot tell who is next, the next one is taken
+    /// out and kept (`qdisc_peek_dequeued`).
+    pub(crate) async fn peek(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        match &self.queue {
+            Queueing::PfifoFast(rings) => rings.peek(cpu).await,
+            Queueing::Fifo(list) => list.peek(),
+            Queueing::Prio(bands) => bands.peek(cpu).await,
+            Queueing::FqCodel(_) | Queueing::Codel(_) | Queueing::Tbf(_) => {
+                if let Some(&skb) = self.requeued.borrow().front() {
+                    return Some(skb);
+                }
+                let skb = self.dequeue(cpu).await?;
+                self.requeued.borrow_mut().push_back(skb);
+                cpu.store(self.gso_skb, 1).await;
+                // It is still part of the queue.
+                self.change_len(cpu, 1, cpu.k.skbs.len(skb)).await;
+                bump(&self.stats.enqueued, 1);
+                self.count_len(1, cpu.k.skbs.len(skb));
+                Some(skb)
+            }
+        }
+    }
+
+    /// `qdisc_dequeue_peeked`.
+    pub(crate) async fn dequeue_peeked(&self, cpu: Cpu<'_>) -> Option<Skb> {
+        if self.requeued.borrow().is_empty() {
+            self.dequeue(cpu).await
+        } else {
+            self.pop_requeued(cpu).await
+        }
+    }
+
+    /// Its timer, if it has one.
+    pub fn watchdog(&self) -> Option<&QdiscWatchdog> {
+        match &self.queue {
+            Queueing::Tbf(bucket) => Some(&bucket.watchdog),
+            _ => None,
+        }
+    }
+
+    /// What it queues with, if that is another qdisc.
+    pub fn child_qdisc(&self) -> Option<&Qdisc> {
+        match &self.queue {
+            Queueing::Tbf(bucket) => Some(&bucket.child),
+            _ => None,
+        }
     }
 
     /// qlen and backlog under the root lock.
@@ -315,16 +419,19 @@ impl Qdisc {
         cpu.k.drop_skb(cpu, skb, Reason::QdiscDrop).await;
     }
 
-    fn note_len(&self, cpu: Cpu<'_>, delta: u64, len: u32, kind: Kind, skb: Skb) {
+    fn count_len(&self, delta: u64, len: u32) {
         let s = &self.stats;
         s.qlen.set(s.qlen.get().wrapping_add(delta));
-        s.backlog.set(
-            s.backlog
-                .get()
-                .wrapping_add(delta.wrapping_mul(u64::from(len))),
-        );
-        cpu.record(kind, cpu.k.skbs.id(skb), self.number);
-        cpu.record(Kind::QdiscLen, self.number, s.qlen.get() as u32);
+        let bytes = delta.wrapping_mul(u64::from(len));
+        s.backlog.set(s.backlog.get().wrapping_add(bytes));
+    }
+
+    fn note_len(&self, cpu: Cpu<'_>, delta: u64, len: u32, kind: Kind, skb: Skb) {
+        self.count_len(delta, len);
+        if !self.child {
+            cpu.record(kind, cpu.k.skbs.id(skb), self.number);
+            cpu.record(Kind::QdiscLen, self.number, self.stats.qlen.get() as u32);
+        }
     }
 
     /// Notes that `skb` was sent (`bstats`).
@@ -364,9 +471,11 @@ impl Qdisc {
         let mut all: Vec<Skb> = self.requeued.borrow().iter().copied().collect();
         match &self.queue {
             Queueing::PfifoFast(q) => all.extend(q.peek_all(cpu)),
-            Queueing::Pfifo(q) => all.extend(q.peek_all()),
+            Queueing::Fifo(q) => all.extend(q.peek_all()),
             Queueing::Prio(q) => all.extend(q.peek_all()),
             Queueing::FqCodel(q) => all.extend(q.peek_all()),
+            Queueing::Codel(q) => all.extend(q.peek_all()),
+            Queueing::Tbf(q) => all.extend(q.child.peek_all(cpu)),
         }
         all
     }

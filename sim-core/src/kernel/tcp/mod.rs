@@ -21,6 +21,7 @@ pub(crate) use sendmsg::tcp_sendmsg;
 use super::locking::QSpinLock;
 use super::skb::Skb;
 use super::softirq::{local_bh_disable, local_bh_enable};
+use super::wait::WaitQueue;
 use super::{Cost, Cpu};
 use crate::engine::time::{Instant, Span};
 use crate::machine::Footprint;
@@ -134,9 +135,7 @@ pub struct Sock {
     pub(crate) rcv: Rcv,
     /// CPU on which its timer runs.
     pub(crate) timer_cpu: Cell<u16>,
-    /// The task that waits, and whether it was woken since it began to.
-    waiter: Cell<Option<u32>>,
-    woken: Cell<bool>,
+    wait: WaitQueue,
     /// Payload bytes that its owner read.
     pub(crate) bytes_read: Cell<u64>,
 }
@@ -184,8 +183,7 @@ impl Sock {
             snd: Snd::default(),
             rcv: Rcv::default(),
             timer_cpu: Cell::new(0),
-            waiter: Cell::new(None),
-            woken: Cell::new(false),
+            wait: WaitQueue::default(),
             bytes_read: Cell::new(0),
         };
         sock.snd.wnd.set(spec.peer_window);
@@ -260,31 +258,15 @@ impl Sock {
 
     /// Sleeps until [`wake`](Sock::wake); the caller owns the socket, which is released meanwhile.
     async fn wait(&self, cpu: Cpu<'_>, task: u32) {
-        self.woken.set(false);
-        self.waiter.set(Some(task));
+        self.wait.prepare(task);
         self.release_sock(cpu).await;
-        cpu.spend(Cost::SkWaitData);
-        cpu.settle().await;
-        // Nothing can come in between this test and the sleep.
-        if !self.woken.get() {
-            cpu.sleep().await;
-            cpu.elapse(cpu.machine().costs.irq_entry);
-            cpu.elapse(cpu.machine().costs.context_switch);
-        }
-        cpu.spend(Cost::SkWokenUp);
-        self.waiter.set(None);
+        self.wait.schedule(cpu).await;
         self.lock_sock(cpu).await;
     }
 
     /// `sk_data_ready`, `sk_write_space`.
     async fn wake(&self, cpu: Cpu<'_>) {
         cpu.spend(Cost::SockReadable);
-        let Some(task) = self.waiter.get().filter(|_| !self.woken.get()) else {
-            return;
-        };
-        self.woken.set(true);
-        cpu.spend(Cost::TryToWakeUp);
-        cpu.settle().await;
-        cpu.machine().wake_task(task);
+        self.wait.wake(cpu).await;
     }
 }
