@@ -1,6 +1,6 @@
 //! `codel`: one queue with the CoDel law, under the root lock.
 //!
-//! Follows Linux 6.1 `net/sched/sch_codel.c`. The law is in [`codel`](super::codel).
+//! Follows Linux 6.1 `net/sched/sch_codel.c`. The law is in [`super::codel`].
 
 use super::codel::{self, Params, Vars, codel_time};
 use super::qdisc::Qdisc;
