@@ -97,7 +97,7 @@ structs! {
         retpoline: "on, off" Ron("off"), "Indirect calls go through retpolines.";
         clock: "ClockSource or None" Ron("None"), "A clock with a visible grain, for comparing with recordings made on one.";
         max_backlog: "1 to 1000000" Ron("1000"), "Packets a CPU's backlog may hold (`/proc/sys/net/core/netdev_max_backlog`).";
-        veth_mb: "on, off" Ron("on"), "The barriers of veth between its ring and `rx_notify_masked`; off loses wake-ups.";
+        veth_mb: "on, off" Ron("on"), "The barriers of veth between its ring and `rx_notify_masked`; off reopens the window in which a wake-up can be lost (no timed run has been seen to).";
         costs: "map of cost key to instructions" Ron("{}"), "Instruction counts that replace the built-in ones.";
     }
     CLOCK_SOURCE "ClockSource" "A coarse clock: reads in steps, and timers fire late by its rules (user-mode Linux in time travel)." {

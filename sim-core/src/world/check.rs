@@ -273,12 +273,16 @@ impl World {
         }
     }
 
+    /// offered = sent + errors + redirected frames that are still under way.
     fn check_flows(&self, host: &Host, found: &mut Vec<Violation>) {
-        for f in &host.kernel.flows {
+        let k = &host.kernel;
+        for (number, f) in k.flows.iter().enumerate() {
             let (offered, sent, errors) = (f.offered.get(), f.sent.get(), f.errors.get());
-            if offered != sent + errors {
+            let pages = (0..k.devs.len()).filter_map(|dev| k.pages(dev));
+            let waiting: u64 = pages.map(|p| p.waiting(number as u32)).sum();
+            if offered != sent + errors + waiting {
                 let what = format!(
-                    "flow {}: offered {offered} is not sent {sent} + errors {errors}",
+                    "flow {}: offered {offered} is not sent {sent} + errors {errors} + waiting {waiting}",
                     f.name
                 );
                 found.push(self.violation(Law::CounterMismatch, what));

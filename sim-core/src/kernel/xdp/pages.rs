@@ -88,8 +88,12 @@ impl Pages {
         self.free.borrow_mut().push_back(page);
     }
 
-    /// Pages in use.
-    pub fn in_use(&self) -> usize {
-        self.used.borrow().iter().flatten().count()
+    /// Frames of `flow` that wait in a page.
+    pub fn waiting(&self, flow: u32) -> u64 {
+        let used = self.used.borrow();
+        used.iter()
+            .flatten()
+            .filter(|f| f.frame.flow == flow)
+            .count() as u64
     }
 }
