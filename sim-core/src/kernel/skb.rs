@@ -87,6 +87,8 @@ pub struct Meta {
     pub hashed: bool,
     /// Its fragments are receive buffers.
     pub rx_pages: Option<RxPages>,
+    /// The CPU that wrote its payload and still has it in its caches; not kernel state.
+    pub cached_on: Option<u16>,
 }
 
 /// What is known of an skb.

@@ -136,6 +136,8 @@ params! {
     Mmio "mmio_write" Time 0..=10_000_000,
     /// Copying one byte between warm buffers (from a user's to the kernel's, with or without a checksum).
     CopyByte "copy_byte" Time 0..=100_000,
+    /// Copying, or summing, one byte that this CPU wrote a moment ago: from its second-level cache.
+    CopyWarm "copy_warm" Time 0..=100_000,
     /// Line misses in flight at once when cold memory is copied.
     Mlp "mlp" Permille 1000..=32_000,
     /// Extra cost of an indirect call (retpoline, or a late-resolved branch).
@@ -196,6 +198,7 @@ impl Profile {
             (Param::JitterChunk, 1),
             (Param::SmtGain, 1300),
             (Param::CopyByte, 250),
+            (Param::CopyWarm, 250),
             (Param::Mlp, 2000),
         ] {
             values[param as usize] = value;

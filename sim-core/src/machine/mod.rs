@@ -2,6 +2,7 @@
 
 mod access;
 mod book;
+mod copies;
 pub mod cost;
 pub mod counters;
 mod cpu;
@@ -65,8 +66,10 @@ pub struct Costs {
     pub clock_read: Span,
     /// Doorbell.
     pub mmio: Span,
-    /// One byte of a warm copy.
+    /// One byte of a copy from a user.
     pub copy_byte: Span,
+    /// One byte of a copy of what this CPU has just written.
+    pub copy_warm: Span,
     /// One line of a cold copy.
     pub cold_line: Span,
     /// Indirect call.
@@ -106,6 +109,7 @@ impl Costs {
             clock_read: span(Param::ClockRead),
             mmio: span(Param::Mmio),
             copy_byte: span(Param::CopyByte),
+            copy_warm: span(Param::CopyWarm),
             cold_line: Span::from_ps(p.get(Param::Memory) * 1000 / p.get(Param::Mlp).max(1000)),
             indirect_call: span(Param::IndirectCall),
             irq_entry: span(Param::IrqEntry),

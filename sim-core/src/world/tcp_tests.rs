@@ -273,6 +273,7 @@ fn a_small_ring_stops_and_wakes() {
                 let mut profile = (*host.machine).clone();
                 profile.set(Param::InsnsPerUs, 20_000);
                 profile.set(Param::CopyByte, 10);
+                profile.set(Param::CopyWarm, 10);
                 host.machine = Arc::new(profile);
             }
             let outcome = go(&config, 1);

@@ -66,6 +66,7 @@ pub(crate) fn profile(arch: Arch) -> Profile {
         (JitterChunk, 1),
         (SmtGain, 1300),
         (CopyByte, 250),
+        (CopyWarm, 250),
         (Mlp, 2000),
     ] {
         p.set(param, value);

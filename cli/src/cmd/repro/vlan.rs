@@ -33,17 +33,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     form,
     claims,
     unexplained: &[],
-    excused: &[
-        (
-            "S2.before.throughput",
-            "one CPU over the sender's demand, which is too high",
-        ),
-        ("S2.before.util_recv", "follows the throughput"),
-        (
-            "S2.before.service_demand_send",
-            "the second copy of a segment costs what the user's copy does, although its source is warm",
-        ),
-    ],
+    excused: &[],
     what: "rows",
     first: None,
     repeats: None,

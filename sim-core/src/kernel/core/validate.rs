@@ -84,7 +84,7 @@ async fn linearize(cpu: Cpu<'_>, skb: Skb) {
     for _ in 0..meta.nr_frags {
         cpu.spend(Cost::PutPage);
     }
-    cpu.copy(meta.data_len);
+    copy_payload(cpu, meta, meta.data_len);
     cpu.touch([skbs.head_lines(skb, line::SHINFO, line::HEADERS | line::SHINFO)])
         .await;
     meta.nr_frags = 0;
@@ -97,12 +97,21 @@ async fn checksum_help(cpu: Cpu<'_>, skb: Skb) {
     let _span = cpu.enter(Func::ChecksumHelp);
     let skbs = &cpu.k.skbs;
     cpu.spend(Cost::ChecksumHelp);
-    cpu.copy(payload(cpu, skb));
+    copy_payload(cpu, skbs.meta(skb), payload(cpu, skb));
     cpu.touch([skbs.head_lines(skb, line::HEADERS, line::HEADERS)])
         .await;
     let mut meta = skbs.meta(skb);
     meta.ip_summed = IpSummed::None;
     skbs.set_meta(skb, meta);
+}
+
+/// A pass over `bytes` of a payload: most often this CPU has just copied them from the user.
+fn copy_payload(cpu: Cpu<'_>, meta: Meta, bytes: u32) {
+    if meta.cached_on == Some(cpu.id()) {
+        cpu.copy_warm(bytes);
+    } else {
+        cpu.copy(bytes);
+    }
 }
 
 fn payload(cpu: Cpu<'_>, skb: Skb) -> u32 {
@@ -142,7 +151,7 @@ async fn skb_segment(cpu: Cpu<'_>, dev: usize, skb: Skb, todo: Todo) -> Option<V
         if todo.copy {
             // Copied, and with the same loop summed if nobody else will.
             cpu.spend(Cost::GsoSegmentCopy);
-            cpu.copy(tcp.len);
+            copy_payload(cpu, meta, tcp.len);
             own.nr_frags = 0;
             own.data_len = 0;
         } else {
@@ -156,7 +165,7 @@ async fn skb_segment(cpu: Cpu<'_>, dev: usize, skb: Skb, todo: Todo) -> Option<V
             }
             if todo.checksum {
                 cpu.spend(Cost::ChecksumHelp);
-                cpu.copy(tcp.len);
+                copy_payload(cpu, meta, tcp.len);
             }
         }
         if todo.checksum {

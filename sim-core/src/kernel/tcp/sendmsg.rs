@@ -111,6 +111,7 @@ async fn entail(cpu: Cpu<'_>, sock: &Sock, task: u32) -> Skb {
                 };
                 let meta = Meta {
                     ip_summed,
+                    cached_on: Some(cpu.id()),
                     ..Meta::default()
                 };
                 cpu.k.skbs.set_meta(skb, meta);
@@ -144,8 +145,10 @@ fn append(cpu: Cpu<'_>, sock: &Sock, skb: Skb, copy: u32) {
     if cpu.k.dev(sock.dev).caps().sg {
         meta.nr_frags = (meta.nr_frags + 1).min(17);
         meta.data_len += copy;
-        skbs.set_meta(skb, meta);
     }
+    // Half here and half on another CPU counts as nowhere.
+    meta.cached_on = meta.cached_on.filter(|&on| on == cpu.id());
+    skbs.set_meta(skb, meta);
     let snd = &sock.snd;
     snd.wmem_queued.set(snd.wmem_queued.get() + copy);
     snd.written.set(snd.written.get() + u64::from(copy));
