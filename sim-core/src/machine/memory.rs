@@ -43,6 +43,8 @@ pub struct Placement {
     pub(super) line_of: Vec<u32>,
     pub(super) initial: Vec<u64>,
     pub(super) lines: u32,
+    quiet: Vec<bool>,
+    is_quiet: bool,
     words: Vec<WordName>,
     line_names: Vec<LineName>,
     named: bool,
@@ -70,6 +72,17 @@ impl Placement {
         self.named
     }
 
+    /// Whether the words placed from now on are bookkeeping that no order of steps is explored around: the
+    /// allocator's, say.
+    pub fn set_quiet(&mut self, quiet: bool) {
+        self.is_quiet = quiet;
+    }
+
+    /// Which words are bookkeeping.
+    pub(crate) fn take_quiet(&mut self) -> Vec<bool> {
+        std::mem::take(&mut self.quiet)
+    }
+
     /// Places `n` fresh lines called `name`.
     pub fn lines(&mut self, name: &str, n: u32) -> LineId {
         let first = self.lines;
@@ -90,6 +103,7 @@ impl Placement {
     pub fn word(&mut self, line: LineId, offset: u16, name: &str, initial: u64) -> Word {
         let word = self.line_of.len() as u32;
         self.line_of.push(line.0);
+        self.quiet.push(self.is_quiet);
         self.initial.push(initial);
         if self.named {
             self.words.push(WordName {

@@ -5,11 +5,13 @@ mod book;
 pub mod cost;
 pub mod counters;
 mod cpu;
+pub(crate) mod explored;
 pub mod layout;
 mod line;
 pub mod memory;
 pub mod nic;
 mod smt;
+mod spin;
 mod store_buffer;
 pub mod topology;
 
@@ -25,6 +27,7 @@ use book::Book;
 use cost::{Arch, MemoryModel, Param, Profile};
 use counters::{Reading, add};
 use cpu::{CpuState, Ctx};
+use explored::Explored;
 use line::{Coherence, Line, Moves};
 use memory::{Placement, Word};
 use smt::Fills;
@@ -128,6 +131,39 @@ impl Costs {
         }
     }
 
+    /// Nothing costs anything.
+    fn free() -> Costs {
+        Costs {
+            ps_per_kinsn: 0,
+            hide: Span::ZERO,
+            rmw: Span::ZERO,
+            this_cpu: Span::ZERO,
+            mb: Span::ZERO,
+            wmb: Span::ZERO,
+            spin_wake: Span::ZERO,
+            spin_loop: Span::ZERO,
+            spin_insns: 0,
+            spin_exit: Span::ZERO,
+            irq_flags: Span::ZERO,
+            cycle: Span::ZERO,
+            beside_spin: 1000,
+            clock_read: Span::ZERO,
+            mmio: Span::ZERO,
+            copy_byte: Span::ZERO,
+            cold_line: Span::ZERO,
+            indirect_call: Span::ZERO,
+            irq_entry: Span::ZERO,
+            context_switch: Span::ZERO,
+            smt_gain: 0,
+            jitter_chunk: 1,
+            store_buffer: true,
+            fifo_stores: true,
+            rmw_drains: true,
+            posted_atomics: false,
+            wmb_waits: false,
+        }
+    }
+
     /// Time of `n` instructions without misses.
     #[inline(always)]
     fn insns(&self, n: u32) -> Span {
@@ -166,6 +202,8 @@ pub struct Machine {
     /// Who accessed what; only with names.
     book: Option<Box<Book>>,
     stores: StoreBuffers,
+    /// Only where the order of steps is explored.
+    explored: Option<Box<Explored>>,
     cpus: Vec<CpuState>,
     /// By core.
     fills: Vec<Fills>,
@@ -245,6 +283,7 @@ impl Machine {
                 })
                 .collect(),
             stores: StoreBuffers::default(),
+            explored: None,
             coherence,
             cpus,
             fair: FairShare::default(),
