@@ -108,7 +108,7 @@ pub struct Point<'a> {
     pub step: u32,
     /// Who could go, in the order of [`Agent`]; at least one.
     pub enabled: &'a [Enabled],
-    /// Names the happens-before order of all steps so far: runs that agree in it are in the same state.
+    /// Names the state: runs that agree in it go on in the same ways.
     pub state: u128,
 }
 

@@ -124,25 +124,26 @@ pub struct Hunt {
     pub threads: usize,
 }
 
-/// Random walks that have to find no new point before the search starts.
-const SCOUTS: u64 = 96;
+/// Random walks that look for points before the search starts.
+const SCOUTS: u64 = 64;
 
-/// Points of `config`: words that more than one context uses and somebody writes, as far as the usual schedule
-/// and some random walks show.
-fn scout(config: &Config, threads: usize, mut points: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+/// Points of `config`: words that more than one context uses and somebody writes, in all of the usual schedule and
+/// some random walks together, so that what each of them does with a word in its own run counts.
+fn scout(config: &Config, threads: usize) -> Vec<Vec<bool>> {
+    let mut points = Vec::new();
     loop {
         let job = Job { config, points: &points, threads };
-        let usual = job.run(&mut Deviating::new(&[]));
-        let mut found = usual.points;
-        let mut complete = usual.complete;
-        if complete {
-            let seeds: Vec<u64> = (0..SCOUTS).collect();
-            for run in job.each(&seeds, |&seed| job.run(&mut Random::new(seed, Chance::Walk))) {
-                complete &= run.complete;
-                join(&mut found, &run.points);
+        let seeds: Vec<u64> = (0..SCOUTS).collect();
+        let mut runs = job.each(&seeds, |&seed| job.run(&mut Random::new(seed, Chance::Walk)));
+        runs.push(job.run(&mut Deviating::new(&[])));
+        let mut usage = runs.pop().map(|run| run.usage).unwrap_or_default();
+        for run in &runs {
+            for (all, one) in usage.iter_mut().zip(&run.usage) {
+                all.join(one);
             }
         }
-        if complete {
+        let found: Vec<Vec<bool>> = usage.iter().map(|u| u.points()).collect();
+        if found == points {
             return points;
         }
         points = found;
@@ -182,7 +183,7 @@ impl Hunt {
     /// As [`world::run`](crate::world::run).
     pub fn run(&self, go_on: &mut GoOn<'_>) -> Report {
         let config = size::prepared(&self.config);
-        let first = scout(&config, self.threads, Vec::new());
+        let first = scout(&config, self.threads);
         let mut points = first.clone();
         loop {
             match self.phases(&config, &points, go_on) {
@@ -322,7 +323,7 @@ impl Hunt {
         let bound = deviations.len().min(2) as u32;
         for size in smaller(size::of(config)) {
             let candidate = size::cut(config, size);
-            let mut points = scout(&candidate, self.threads, Vec::new());
+            let mut points = scout(&candidate, self.threads);
             let end = loop {
                 let job = Job { config: &candidate, points: &points, threads: self.threads };
                 let mut watch = Watch {
@@ -373,7 +374,7 @@ impl Hunt {
     }
 
     fn token(&self, job: &Job<'_>, deviations: &[Deviation], run: &Explore) -> Token {
-        let first = scout(job.config, self.threads, Vec::new());
+        let first = scout(job.config, self.threads);
         let mut extra = Vec::new();
         let mut base = 0;
         for (h, all) in job.points.iter().enumerate() {
@@ -411,7 +412,7 @@ impl Hunt {
         if memory != token.memory {
             return Err(Refused::Memory(memory));
         }
-        let mut points = scout(&config, self.threads, Vec::new());
+        let mut points = scout(&config, self.threads);
         let mut base = 0;
         for host in &mut points {
             for &w in &token.points {

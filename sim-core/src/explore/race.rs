@@ -53,9 +53,15 @@ fn edge(
         let other = others.find(|c| Some(*c) != moved[i].agent.cpu())?;
         moved[i].agent = Agent::Cpu(other);
     }
+    let mut turned = moved[i].agent != deviations[i].agent;
     for _ in 0..FARTHEST {
         let step = moved[i].step;
-        moved[i].step = if later { step + 1 } else { step.checked_sub(1)? };
+        moved[i].step = match later {
+            true => step + 1,
+            // First somebody else at the same step.
+            false if std::mem::take(&mut turned) => step,
+            false => step.checked_sub(1)?,
+        };
         let inside = |a: usize, b: usize| moved.get(a).zip(moved.get(b)).is_none_or(|(a, b)| a.step < b.step);
         if !inside(i, i + 1) || i > 0 && !inside(i - 1, i) {
             return None;

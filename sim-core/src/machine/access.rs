@@ -171,10 +171,10 @@ impl<const EXPOSED: bool> Op for Load<EXPOSED> {
         cpu.bind_load(self.0, data)
     }
     fn ask(&self, _: Cpu<'_>) -> Ask {
-        Ask::Load(self.0)
+        Ask::Load(self.0, false)
     }
     fn perform(&self, cpu: Cpu<'_>, x: &Explored) -> u64 {
-        cpu.explored_load(x, self.0)
+        cpu.explored_load(x, self.0, false)
     }
 }
 
@@ -205,7 +205,7 @@ impl Op for Store {
     #[inline(always)]
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
     fn ask(&self, _: Cpu<'_>) -> Ask {
-        Ask::Store(self.word)
+        Ask::Store(self.word, self.effect)
     }
     fn perform(&self, cpu: Cpu<'_>, x: &Explored) {
         cpu.explored_store(x, self.word, self.effect, self.release);
@@ -231,7 +231,7 @@ impl Op for Atomic {
         cpu.bind_rmw(self.word, self.op, data)
     }
     fn ask(&self, _: Cpu<'_>) -> Ask {
-        Ask::Rmw(self.word, self.order)
+        Ask::Rmw(self.word, self.op, self.order)
     }
     fn perform(&self, cpu: Cpu<'_>, x: &Explored) -> u64 {
         cpu.explored_rmw(x, self.word, self.op)

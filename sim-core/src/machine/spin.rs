@@ -116,7 +116,7 @@ impl<F: Fn(u64) -> bool + Unpin> SpinWait<'_, F> {
             cpu.explored_spin(x, word, seen);
             return Poll::Pending;
         }
-        if !cpu.explore(x, Ask::Load(word)) {
+        if !cpu.explore(x, Ask::Load(word, true)) {
             return Poll::Pending;
         }
         cpu.state().wait.set(Wait::Running);
@@ -124,7 +124,7 @@ impl<F: Fn(u64) -> bool + Unpin> SpinWait<'_, F> {
             let waited = cpu.m.engine.now().since(since);
             cpu.record(Kind::SpinEnd, word.0, waited.ns() as u32);
         }
-        Poll::Ready(cpu.explored_load(x, word))
+        Poll::Ready(cpu.explored_load(x, word, true))
     }
 }
 

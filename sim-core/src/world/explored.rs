@@ -13,7 +13,7 @@ use crate::engine::{Class, Event, StopReason};
 use crate::kernel::drivers::event;
 use crate::machine::CtxSpec;
 use crate::machine::cost::{MemoryModel, Profile};
-use crate::machine::explored::{Explored, Log, NO_WORD, Step, mix};
+use crate::machine::explored::{Explored, Log, NO_WORD, Step, Usages, mix};
 use crate::trace::{Names, Recording};
 use crate::violation::{Law, Violation};
 use std::cell::{Cell, RefCell};
@@ -84,6 +84,8 @@ pub struct Explore {
     pub steps: u32,
     /// Of each host: the words that are points, or ought to have been.
     pub points: Vec<Vec<bool>>,
+    /// Of each host: who used which word.
+    pub usage: Vec<Usages>,
     /// All of them were points in this run already.
     pub complete: bool,
     /// Names its happens-before order.
@@ -139,13 +141,14 @@ pub fn explore(
             .flat_map(|h| h.kernel.violations.take())
             .collect(),
     };
-    let mut points = Vec::new();
+    let (mut points, mut usage) = (Vec::new(), Vec::new());
     let mut complete = true;
     for host in &world.hosts {
         if let Some(x) = host.machine.explored() {
             let (all, known) = x.points();
             complete &= known;
             points.push(all);
+            usage.push(x.usage());
         }
     }
     let end = world.engine.now();
@@ -163,6 +166,7 @@ pub fn explore(
         violations,
         steps: driver.steps,
         points,
+        usage,
         complete,
         state: driver.state(),
         words: world.hosts.iter().map(|h| h.machine.words_digest()).fold(0, mix),

@@ -22,6 +22,8 @@
 //!
 //! Loads are never early: a weak machine may do more than this mode shows (load buffering, stale reads).
 
+mod state;
+
 use super::access::{Order, Rmw};
 use super::cost::MemoryModel;
 use super::cpu::{Cpu, NO_CTX, Wait};
@@ -34,6 +36,7 @@ use crate::trace::{Kind, Level};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use state::{Access, How, State};
 
 /// No word.
 pub const NO_WORD: u32 = u32::MAX;
@@ -43,12 +46,12 @@ pub const NO_WORD: u32 = u32::MAX;
 pub enum Ask {
     /// Nothing that others could see.
     Nothing,
-    /// A load.
-    Load(Word),
+    /// A load; whether it may take a lock.
+    Load(Word, bool),
     /// A store to some bits, into the buffer if there is one.
-    Store(Word),
+    Store(Word, Effect),
     /// An atomic.
-    Rmw(Word, Order),
+    Rmw(Word, Rmw, Order),
     /// Goes on once its buffer is empty.
     Drained,
 }
@@ -70,7 +73,9 @@ struct Buffered {
     release: bool,
     /// Number of store barriers before it.
     epoch: u32,
-    /// The history of its CPU when it was issued.
+    /// Names it and its place.
+    entry: u128,
+    /// What its CPU knew when it was issued.
     issued: u128,
     function: u16,
 }
@@ -115,6 +120,43 @@ struct Usage {
     written: bool,
 }
 
+impl Usage {
+    /// Contexts of one CPU get in each other's way only where interrupts happen.
+    fn is_shared(self, interrupts: bool) -> bool {
+        let several = self.cpus.count_ones() > 1 || interrupts && self.ctxs.count_ones() > 1;
+        several && self.written
+    }
+}
+
+/// Who used which word of a machine, in one run or several.
+#[derive(Clone, Debug)]
+pub struct Usages {
+    words: Vec<Usage>,
+    quiet: Vec<bool>,
+    points: Vec<bool>,
+    interrupts: bool,
+}
+
+impl Usages {
+    /// Adds those of another run.
+    pub fn join(&mut self, more: &Usages) {
+        self.interrupts |= more.interrupts;
+        for (all, one) in self.words.iter_mut().zip(&more.words) {
+            all.ctxs |= one.ctxs;
+            all.cpus |= one.cpus;
+            all.written |= one.written;
+        }
+    }
+
+    /// The words that are points by this, and those that were already.
+    pub fn points(&self) -> Vec<bool> {
+        let words = self.words.iter().zip(&self.quiet).zip(&self.points);
+        words
+            .map(|((u, &quiet), &point)| point || !quiet && u.is_shared(self.interrupts))
+            .collect()
+    }
+}
+
 /// State of a machine whose order is explored.
 #[derive(Debug)]
 pub struct Explored {
@@ -136,7 +178,7 @@ pub struct Explored {
     epochs: Vec<Cell<u32>>,
     /// Stores that went into each buffer so far.
     issued: Vec<Cell<u32>>,
-    history: History,
+    state: State,
     /// Histories of those who raised an interrupt that was not taken.
     raised: Vec<Cell<u128>>,
     log: Option<Log>,
@@ -161,76 +203,6 @@ pub(crate) fn mix(h: u128, v: u128) -> u128 {
     let x = fold(h0 ^ v0 ^ K[0], h1 ^ v1 ^ K[1]);
     let y = fold(h1 ^ v0.rotate_left(29) ^ K[2], h0 ^ v1.rotate_left(31) ^ K[3]);
     u128::from(y) << 64 | u128::from(x)
-}
-
-/// The happens-before order of all steps, as hashes: one a CPU and one a buffer, each of its last event with
-/// all that came before it. Two runs that agree in all of them differ only in the order of independent
-/// steps (Mazurkiewicz traces), so they are in the same state.
-#[derive(Debug)]
-struct History {
-    agents: Vec<Cell<u128>>,
-    /// Of each word: the last write, and the reads since.
-    written: Vec<Cell<u128>>,
-    read: Vec<Cell<u128>>,
-    all: Cell<u128>,
-    /// Tells machines apart.
-    salt: u128,
-    last: Cell<u128>,
-}
-
-impl History {
-    fn new(agents: usize, words: usize, salt: u32) -> History {
-        History {
-            agents: (0..agents).map(|i| Cell::new(i as u128 + 1)).collect(),
-            written: (0..words).map(|_| Cell::new(0)).collect(),
-            read: (0..words).map(|_| Cell::new(0)).collect(),
-            all: Cell::new(0),
-            salt: u128::from(salt) << 64,
-            last: Cell::new(0),
-        }
-    }
-
-    /// The state once `agent`'s hash is `hash`.
-    fn with(&self, agent: usize, hash: u128) -> u128 {
-        let who = agent as u128 | self.salt;
-        self.all.get() ^ mix(self.agents[agent].get(), who) ^ mix(hash, who)
-    }
-
-    fn set(&self, agent: usize, hash: u128) {
-        self.all.set(self.with(agent, hash));
-        self.agents[agent].set(hash);
-        self.last.set(hash);
-    }
-
-    fn add(&self, agent: usize, what: u128) {
-        self.set(agent, mix(self.agents[agent].get(), what));
-    }
-
-    /// The hash of an event after `before`.
-    fn event(&self, before: u128, word: u32, kind: AccessKind) -> u128 {
-        let w = word as usize;
-        let reads = kind == AccessKind::Read;
-        let hash = mix(before, u128::from(word) << 64 | u128::from(!reads));
-        let hash = mix(hash, self.written[w].get());
-        if reads {
-            hash
-        } else {
-            mix(hash, self.read[w].get())
-        }
-    }
-
-    fn reads(&self, agent: usize, word: u32) {
-        let w = word as usize;
-        self.set(agent, self.event(self.agents[agent].get(), word, AccessKind::Read));
-        self.read[w].set(self.read[w].get() ^ self.agents[agent].get());
-    }
-
-    fn writes(&self, agent: usize, word: u32, before: u128) {
-        let w = word as usize;
-        self.set(agent, self.event(before, word, AccessKind::Write));
-        self.written[w].set(self.agents[agent].get());
-        self.read[w].set(0);
-    }
 }
 
 impl Explored {
@@ -265,20 +237,20 @@ impl Explored {
             buffers: (0..cpus).map(|_| RefCell::default()).collect(),
             epochs: (0..cpus).map(|_| Cell::new(0)).collect(),
             issued: (0..cpus).map(|_| Cell::new(0)).collect(),
-            history: History::new(2 * cpus, words, salt),
+            state: State::new(cpus, words, salt),
             raised: (0..cpus).map(|_| Cell::new(0)).collect(),
             log,
         }
     }
 
-    /// See [`History`].
+    /// Names the state.
     pub fn state(&self) -> u128 {
-        self.history.all.get()
+        self.state.all()
     }
 
     /// The history of the last step.
     pub fn last(&self) -> u128 {
-        self.history.last.get()
+        self.state.last()
     }
 
     /// The points of this run, and whether all words that ought to be among them are.
@@ -289,6 +261,16 @@ impl Explored {
             points[word as usize] = true;
         }
         (points, found.is_empty())
+    }
+
+    /// Who used which word.
+    pub fn usage(&self) -> Usages {
+        Usages {
+            words: self.usage.iter().map(Cell::get).collect(),
+            quiet: self.quiet.clone(),
+            points: self.points.clone(),
+            interrupts: self.interrupts.get(),
+        }
     }
 
     fn is_point(&self, word: Word) -> bool {
@@ -319,9 +301,9 @@ impl Explored {
             return true;
         }
         match ask {
-            Ask::Nothing | Ask::Load(_) | Ask::Store(_) => true,
+            Ask::Nothing | Ask::Load(..) | Ask::Store(..) => true,
             Ask::Drained => false,
-            Ask::Rmw(word, order) => {
+            Ask::Rmw(word, _, order) => {
                 let epoch = self.epochs[usize::from(cpu)].get();
                 self.memory == MemoryModel::Weak
                     && order < Order::Release
@@ -371,9 +353,9 @@ impl Cpu<'_> {
         let local = match ask {
             Ask::Nothing => true,
             Ask::Drained => false,
-            Ask::Load(word) => !x.is_point(word) || x.forwards(self.id, word),
-            Ask::Store(word) => !x.is_point(word) || x.memory != MemoryModel::Sc,
-            Ask::Rmw(word, _) => !x.is_point(word),
+            Ask::Load(word, _) => !x.is_point(word) || x.forwards(self.id, word),
+            Ask::Store(word, _) => !x.is_point(word) || x.memory != MemoryModel::Sc,
+            Ask::Rmw(word, ..) => !x.is_point(word),
         };
         let free = ask == Ask::Drained || local;
         if free && x.unhindered(self.id, ask) && !self.m.engine.over() {
@@ -392,9 +374,7 @@ impl Cpu<'_> {
         usage.cpus |= 1 << (self.id % 64);
         usage.written |= writes;
         cell.set(usage);
-        let shared = usage.cpus.count_ones() > 1
-            || x.interrupts.get() && usage.ctxs.count_ones() > 1;
-        if shared && usage.written && !x.is_point(word) && !x.quiet[word.0 as usize] {
+        if usage.is_shared(x.interrupts.get()) && !x.is_point(word) && !x.quiet[word.0 as usize] {
             let mut found = x.found.borrow_mut();
             if !found.contains(&word.0) {
                 found.push(word.0);
@@ -427,17 +407,38 @@ impl Cpu<'_> {
         }
     }
 
-    pub(super) fn explored_load(self, x: &Explored, word: Word) -> u64 {
-        let forwarded = x.forwards(self.id, word);
+    fn reads(self, word: Word, value: u64, acquires: bool) -> Access {
+        Access {
+            cpu: usize::from(self.id),
+            word: word.0,
+            how: How::Read,
+            value,
+            acquires,
+        }
+    }
+
+    fn writes(self, word: Word) -> Access {
+        Access {
+            how: How::Write,
+            ..self.reads(word, 0, false)
+        }
+    }
+
+    fn modifies(self, word: Word, op: Rmw, old: u64) -> Access {
+        // Bit operations are no locks.
+        let acquires = !matches!(op, Rmw::Mask { .. });
+        Access {
+            how: How::ReadModifyWrite,
+            ..self.reads(word, old, acquires)
+        }
+    }
+
+    pub(super) fn explored_load(self, x: &Explored, word: Word, acquires: bool) -> u64 {
         self.uses(x, word, false);
         let memory = self.m.words[word.0 as usize].value.get();
         let value = x.overlay(self.id, word, memory);
         if x.is_point(word) {
-            if forwarded {
-                x.history.add(usize::from(self.id), u128::from(word.0) << 64 | 2);
-            } else {
-                x.history.reads(usize::from(self.id), word.0);
-            }
+            x.state.accesses(&self.reads(word, value, acquires));
         }
         self.steps(x, AccessKind::Read, word, value, false);
         value
@@ -453,19 +454,32 @@ impl Cpu<'_> {
             return;
         }
         if x.memory == MemoryModel::Sc {
-            cell.set(effect.apply(cell.get()));
-            x.history.writes(cpu, word.0, x.history.agents[cpu].get());
+            let (old, new) = (cell.get(), effect.apply(cell.get()));
+            cell.set(new);
+            x.state.accesses(&self.writes(word));
+            x.state.changes(word.0, old, new);
             self.steps(x, AccessKind::Write, word, cell.get(), false);
             return;
         }
-        let issued = x.issued[cpu].get() + 1;
-        x.issued[cpu].set(issued);
+        let number = x.issued[cpu].get() + 1;
+        x.issued[cpu].set(number);
+        let epoch = x.epochs[cpu].get();
+        let (kind, a, b) = match effect {
+            Effect::Mask { clear, set } => (0, clear, set),
+            Effect::Add(n) => (1, n, 0),
+        };
+        let who = u128::from(self.m.first_cpu + self.id) << 96;
+        let place = who | u128::from(number) << 32 | u128::from(word.0);
+        let how = u128::from(epoch) << 2 | u128::from(release) << 1 | kind;
+        let entry = mix(mix(place, how), u128::from(a) << 64 | u128::from(b));
+        x.state.buffer(entry);
         x.buffers[cpu].borrow_mut().push_back(Buffered {
             word: word.0,
             effect,
             release,
-            epoch: x.epochs[cpu].get(),
-            issued: mix(x.history.agents[cpu].get(), u128::from(issued)),
+            epoch,
+            entry,
+            issued: x.state.cpu(cpu),
             function: self.s.function.get(),
         });
         let value = x.overlay(self.id, word, cell.get());
@@ -477,9 +491,9 @@ impl Cpu<'_> {
         let cell = &self.m.words[word.0 as usize].value;
         let old = cell.get();
         cell.set(op.apply(old));
-        let cpu = usize::from(self.id);
         if x.is_point(word) {
-            x.history.writes(cpu, word.0, x.history.agents[cpu].get());
+            x.state.accesses(&self.modifies(word, op, old));
+            x.state.changes(word.0, old, cell.get());
         }
         self.steps(x, AccessKind::ReadModifyWrite, word, cell.get(), false);
         old
@@ -534,25 +548,7 @@ impl Machine {
             if let Some(Waits::Turn(ask)) = self.top_waits(x, cpu)
                 && x.unhindered(cpu, ask)
             {
-                let (word, kind) = match ask {
-                    Ask::Load(w) => (w.0, AccessKind::Read),
-                    Ask::Store(w) => (w.0, AccessKind::Write),
-                    Ask::Rmw(w, _) => (w.0, AccessKind::ReadModifyWrite),
-                    Ask::Nothing | Ask::Drained => (NO_WORD, AccessKind::Fence),
-                };
-                let h = &x.history;
-                let mine = h.agents[usize::from(cpu)].get();
-                let hash = if word == NO_WORD {
-                    mine
-                } else {
-                    h.event(mine, word, kind)
-                };
-                enabled.push(Enabled {
-                    agent: Agent::Cpu(self.first_cpu + cpu),
-                    word,
-                    kind,
-                    next: h.with(usize::from(cpu), hash),
-                });
+                enabled.push(self.about(x, cpu, ask));
             }
         }
         for &cpu in &x.cpus {
@@ -561,14 +557,13 @@ impl Machine {
             }
             for (n, at) in x.drainable(cpu).enumerate() {
                 let store = x.buffers[usize::from(cpu)].borrow()[at];
-                let (h, agent) = (&x.history, x.buffers.len() + usize::from(cpu));
-                let before = mix(h.agents[agent].get(), store.issued);
-                let hash = h.event(before, store.word, AccessKind::Drain);
+                let old = self.words[store.word as usize].value.get();
+                let new = store.effect.apply(old);
                 enabled.push(Enabled {
                     agent: Agent::Drain(self.first_cpu + cpu, n as u8),
                     word: store.word,
                     kind: AccessKind::Drain,
-                    next: h.with(agent, hash),
+                    next: x.state.if_drained(store.entry, store.word, old, new),
                 });
             }
         }
@@ -581,6 +576,38 @@ impl Machine {
                     next: mix(x.state(), u128::from(cpu) + 5),
                 });
             }
+        }
+    }
+
+    /// What CPU `cpu` would do.
+    fn about(&self, x: &Explored, cpu: u16, ask: Ask) -> Enabled {
+        let agent = Agent::Cpu(self.first_cpu + cpu);
+        let Some(by) = self.cpus[usize::from(cpu)].top_ctx().map(|ctx| self.cpu(ctx)) else {
+            unreachable!("somebody asks")
+        };
+        let old = |w: Word| self.words[w.0 as usize].value.get();
+        let (word, kind, next) = match ask {
+            Ask::Load(w, acquires) => {
+                let access = by.reads(w, by.explored_peek(x, w), acquires);
+                (w, AccessKind::Read, x.state.if_accessed(&access, 0, 0))
+            }
+            Ask::Store(w, effect) => {
+                let access = by.writes(w);
+                let next = x.state.if_accessed(&access, old(w), effect.apply(old(w)));
+                (w, AccessKind::Write, next)
+            }
+            Ask::Rmw(w, op, _) => {
+                let access = by.modifies(w, op, old(w));
+                let next = x.state.if_accessed(&access, old(w), op.apply(old(w)));
+                (w, AccessKind::ReadModifyWrite, next)
+            }
+            Ask::Nothing | Ask::Drained => (Word(NO_WORD), AccessKind::Fence, x.state()),
+        };
+        Enabled {
+            agent,
+            word: word.0,
+            kind,
+            next,
         }
     }
 
@@ -598,8 +625,8 @@ impl Machine {
             };
             match x.waits[top as usize].get() {
                 Some(Waits::Turn(Ask::Drained)) if x.unhindered(cpu, Ask::Drained) => {}
-                Some(Waits::Turn(Ask::Rmw(word, order)))
-                    if !x.is_point(word) && x.unhindered(cpu, Ask::Rmw(word, order)) => {}
+                Some(Waits::Turn(ask @ Ask::Rmw(word, ..)))
+                    if !x.is_point(word) && x.unhindered(cpu, ask) => {}
                 Some(Waits::Change(word, seen))
                     if self.cpu(top).explored_peek(x, word) != seen =>
                 {
@@ -631,10 +658,9 @@ impl Machine {
             return;
         };
         let cell = &self.words[store.word as usize].value;
-        cell.set(store.effect.apply(cell.get()));
-        let agent = x.buffers.len() + usize::from(cpu);
-        let before = mix(x.history.agents[agent].get(), store.issued);
-        x.history.writes(agent, store.word, before);
+        let (old, new) = (cell.get(), store.effect.apply(cell.get()));
+        cell.set(new);
+        x.state.drains(store.entry, store.word, store.issued, old, new);
         let now = self.engine.now();
         let (kind, value) = (Kind::Drain, cell.get());
         self.engine.step(now, u32::from(cpu), kind as u16, store.word, value);
@@ -654,7 +680,7 @@ impl Machine {
     /// A hard interrupt arrives at `cpu`: the context to poll (engine id).
     pub(crate) fn arrive(&self, x: &Explored, cpu: u16) -> u32 {
         let by = x.raised[usize::from(cpu)].replace(0);
-        x.history.add(usize::from(cpu), by);
+        x.state.learn(usize::from(cpu), by);
         let now = self.engine.now();
         self.engine
             .step(now, u32::from(cpu), Kind::CtxEnter as u16, NO_WORD, 0);
@@ -687,18 +713,15 @@ impl Machine {
     /// Context `ctx` was woken by whoever took the last step, with history `by`.
     pub(crate) fn woken(&self, x: &Explored, ctx: u32, by: u128) {
         let cpu = usize::from(self.ctxs[ctx as usize].cpu);
-        if x.history.agents[cpu].get() != by {
-            x.history.add(cpu, by);
+        if x.state.cpu(cpu) != by {
+            x.state.learn(cpu, by);
         }
         self.cpus[cpu].ran();
     }
 
     /// A device did something: everybody is behind it, for what devices share with drivers are no words.
     pub(crate) fn device_step(&self, x: &Explored, id: u32, by: u128) {
-        let event = mix(mix(by, u128::from(id)), x.state());
-        for agent in 0..x.history.agents.len() {
-            x.history.add(agent, event);
-        }
+        x.state.everybody(mix(mix(by, u128::from(id)), x.state()));
     }
 
     /// Records a device's step.
@@ -732,9 +755,9 @@ impl Machine {
             let what = match s.top_ctx().and_then(|top| x.waits[top as usize].get()) {
                 None => 0,
                 Some(Waits::Change(word, _)) => 1 << 40 | u128::from(word.0),
-                Some(Waits::Turn(Ask::Load(word))) => 2 << 40 | u128::from(word.0),
-                Some(Waits::Turn(Ask::Store(word))) => 3 << 40 | u128::from(word.0),
-                Some(Waits::Turn(Ask::Rmw(word, _))) => 4 << 40 | u128::from(word.0),
+                Some(Waits::Turn(Ask::Load(word, _))) => 2 << 40 | u128::from(word.0),
+                Some(Waits::Turn(Ask::Store(word, _))) => 3 << 40 | u128::from(word.0),
+                Some(Waits::Turn(Ask::Rmw(word, ..))) => 4 << 40 | u128::from(word.0),
                 Some(Waits::Turn(_)) => 5 << 40,
             };
             hash = mix(hash, what << 32 | u128::from(s.top_ctx().unwrap_or(NO_CTX)));
