@@ -166,6 +166,9 @@ pub struct Explore {
     /// Seed of PCT and walks
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value::seed)]
     pub seed: u64,
+    /// Go on after a finding: every different one within --deviations
+    #[arg(long)]
+    pub all: bool,
     /// Keep a finding as regressions/NAME.ron beside the scenario
     #[arg(long, value_name = "NAME")]
     pub save: Option<String>,

@@ -141,7 +141,11 @@ impl Again {
 
     /// `skbsim explore FILE [--set ...]`
     pub fn explore(&self) -> String {
-        format!("skbsim explore {}{}", crate::value::shell(&self.file), self.sets())
+        format!(
+            "skbsim explore {}{}",
+            crate::value::shell(&self.file),
+            self.sets()
+        )
     }
 
     /// `skbsim run FILE [--set ...] --schedule TOKEN`

@@ -14,7 +14,10 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
     let scenario = session.load(&args.input.file, &args.input.set)?;
     let mut points = scenario.points();
     if points.len() != 1 {
-        return Err(super::run::one_point(&points, "one configuration is explored"));
+        return Err(super::run::one_point(
+            &points,
+            "one configuration is explored",
+        ));
     }
     let mut config = points.remove(0).config;
     let size = args.size.or_else(|| match size_of(&config) {
@@ -46,7 +49,7 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
     let interrupted = session.interrupted.clone();
     let bar = progress(session);
     let found = crate::crash::guarded(|| {
-        hunt.run(&mut |phase: &str, stats: &Stats| {
+        let mut go_on = |phase: &str, stats: &Stats| {
             bar.set_message(format!(
                 "{phase}: {} schedules, {} states",
                 crate::text::group(stats.runs()),
@@ -54,7 +57,12 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
             ));
             bar.tick();
             !interrupted.load(Ordering::Relaxed)
-        })
+        };
+        if args.all {
+            hunt.run_all(&mut go_on)
+        } else {
+            hunt.run(&mut go_on)
+        }
     });
     bar.finish_and_clear();
     let again = Again::new(&args.input.file, &args.input.set);
@@ -65,7 +73,7 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
     };
     write!(session.out, "{text}")?;
     Ok(match &ended.verdict {
-        Verdict::Found(_) => Exit::Violation,
+        Verdict::Found(_) | Verdict::FoundAll(_) => Exit::Violation,
         Verdict::Clean => Exit::Ok,
         Verdict::Limit("interrupted") => Exit::Interrupted,
         Verdict::Limit(_) => Exit::Limit,
@@ -74,7 +82,10 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
 
 /// Scenario and variant, short enough to be pasted.
 pub fn label(scenario: &str, config: &sim_core::config::Config) -> String {
-    let variant = config.hosts.first().map_or("-", |h| h.kernel.lockless.name());
+    let variant = config
+        .hosts
+        .first()
+        .map_or("-", |h| h.kernel.lockless.name());
     let mut name: String = scenario.chars().take(20).collect();
     name.retain(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     format!("{name}/{variant}")

@@ -16,6 +16,13 @@ pub fn text(hunt: &Hunt, report: &Report, again: &Again, look: &Look, verbose: b
     out.push('\n');
     match &report.verdict {
         Verdict::Found(find) => out += &finding(find, again, look, verbose),
+        Verdict::FoundAll(finds) => {
+            let _ = writeln!(out, "{}\n", text::count(finds.len(), "different finding"));
+            for find in finds {
+                out += &finding(find, again, look, verbose);
+                out.push('\n');
+            }
+        }
         Verdict::Clean => {
             let done = look.paint(Tone::Good, "no law broken");
             let _ = writeln!(out, "{done}: {}", bound(report));
@@ -37,9 +44,9 @@ const CAVEAT: &str = "\
 ";
 
 fn head(hunt: &Hunt, report: &Report) -> String {
-    let size = report.size.map_or_else(String::new, |s| {
-        format!("   {s} (CPUs x packets)")
-    });
+    let size = report
+        .size
+        .map_or_else(String::new, |s| format!("   {s} (CPUs x packets)"));
     format!(
         "scenario  {}{size}   memory {}   {} shared words\n",
         hunt.label,
@@ -70,14 +77,18 @@ fn phases(report: &Report) -> Table {
         let s = &phase.stats;
         let end = match (&report.verdict, phase.complete) {
             (_, true) => "complete",
-            (Verdict::Found(_), _) if i == last => "found",
+            (Verdict::Found(_) | Verdict::FoundAll(_), _) if i == last => "found",
             _ => "stopped",
         };
         table.row(vec![
             phase.name.clone(),
             text::group(s.schedules),
             text::group(s.cut),
-            if s.states > 0 { text::group(s.states) } else { "-".to_owned() },
+            if s.states > 0 {
+                text::group(s.states)
+            } else {
+                "-".to_owned()
+            },
             text::group(s.steps),
             end.to_owned(),
         ]);
@@ -112,7 +123,11 @@ fn finding(find: &Find, again: &Again, look: &Look, verbose: bool) -> String {
         find.steps.len()
     );
     for race in &find.races {
-        let _ = writeln!(out, "  decided by: {}", race_text(race, &find.steps, &find.names));
+        let _ = writeln!(
+            out,
+            "  decided by: {}",
+            race_text(race, &find.steps, &find.names)
+        );
     }
     out.push('\n');
     out += &table(&find.steps, &find.names, &find.races, verbose);
@@ -134,11 +149,19 @@ pub fn race_text(race: &Race, steps: &[Step], names: &Names) -> String {
             AccessKind::ReadModifyWrite => "changes",
             _ => "writes",
         };
-        let who = s.agent.cpu().map_or_else(|| s.agent.to_string(), |c| format!("CPU{c}"));
+        let who = s
+            .agent
+            .cpu()
+            .map_or_else(|| s.agent.to_string(), |c| format!("CPU{c}"));
         format!("{who} {what} it in {}", function(s, names))
     };
     let first = &steps[race.first];
-    format!("{}: {} before {}", word(first, names), say(first), say(&steps[race.second]))
+    format!(
+        "{}: {} before {}",
+        word(first, names),
+        say(first),
+        say(&steps[race.second])
+    )
 }
 
 fn word(step: &Step, names: &Names) -> String {
@@ -172,11 +195,16 @@ pub fn table(steps: &[Step], names: &Names, races: &[Race], verbose: bool) -> St
         if !relevant[i] {
             continue;
         }
-        let at = columns.iter().position(|c| *c == Column::of(step.agent)).unwrap_or(0);
+        let at = columns
+            .iter()
+            .position(|c| *c == Column::of(step.agent))
+            .unwrap_or(0);
         let mut cells = vec![String::new(); columns.len()];
         let mark = races.iter().enumerate().find_map(|(n, r)| {
             let n = n + 1;
-            (r.first == i).then(|| format!("<- {n} first")).or_else(|| (r.second == i).then(|| format!("<- {n} second")))
+            (r.first == i)
+                .then(|| format!("<- {n} first"))
+                .or_else(|| (r.second == i).then(|| format!("<- {n} second")))
         });
         let changed = last[at] != Some(step.function);
         last[at] = Some(step.function);
@@ -196,7 +224,11 @@ pub fn table(steps: &[Step], names: &Names, races: &[Race], verbose: bool) -> St
 
 fn access(step: &Step, names: &Names) -> String {
     let name = word(step, names);
-    let value = if step.value > 9 { format!("{:#x}", step.value) } else { step.value.to_string() };
+    let value = if step.value > 9 {
+        format!("{:#x}", step.value)
+    } else {
+        step.value.to_string()
+    };
     match step.kind {
         AccessKind::Read => format!("R   {name} = {value}"),
         AccessKind::ReadModifyWrite => format!("RMW {name} = {value}"),
@@ -223,7 +255,11 @@ impl Column {
     }
     fn title(self, names: &Names) -> String {
         match self {
-            Column::Cpu(c) => names.cpus.get(usize::from(c)).cloned().unwrap_or_else(|| format!("CPU{c}")),
+            Column::Cpu(c) => names
+                .cpus
+                .get(usize::from(c))
+                .cloned()
+                .unwrap_or_else(|| format!("CPU{c}")),
             Column::Devices => "devices".to_owned(),
         }
     }
@@ -232,7 +268,8 @@ impl Column {
 /// Steps on words that two agents use here with a write among them; a store is shown when it was held, else
 /// only as it becomes visible.
 fn relevant(steps: &[Step], verbose: bool) -> Vec<bool> {
-    let mut users: std::collections::BTreeMap<u32, (BTreeSet<Option<u16>>, bool)> = Default::default();
+    let mut users: std::collections::BTreeMap<u32, (BTreeSet<Option<u16>>, bool)> =
+        Default::default();
     for s in steps {
         let u = users.entry(s.word).or_default();
         u.0.insert(s.agent.cpu());
@@ -241,7 +278,9 @@ fn relevant(steps: &[Step], verbose: bool) -> Vec<bool> {
     let at_once = |i: usize| {
         let s = &steps[i];
         steps.get(i + 1).is_some_and(|next| {
-            next.kind == AccessKind::Drain && next.word == s.word && next.agent.cpu() == s.agent.cpu()
+            next.kind == AccessKind::Drain
+                && next.word == s.word
+                && next.agent.cpu() == s.agent.cpu()
         })
     };
     steps
@@ -272,11 +311,12 @@ pub fn json(hunt: &Hunt, report: &Report, again: &Again) -> String {
             })
         })
         .collect();
-    let find = match &report.verdict {
-        Verdict::Found(find) => Some(find),
-        _ => None,
+    let finds: &[Find] = match &report.verdict {
+        Verdict::Found(find) => std::slice::from_ref(find),
+        Verdict::FoundAll(finds) => finds,
+        _ => &[],
     };
-    let found = find.map(|find| {
+    let found = finds.iter().map(|find| {
         let steps: Vec<_> = find
             .steps
             .iter()
@@ -301,8 +341,9 @@ pub fn json(hunt: &Hunt, report: &Report, again: &Again) -> String {
             "steps": steps, "replay": again.run_schedule(&token), "view": again.view_schedule(&token),
         })
     });
+    let found: Vec<_> = found.collect();
     let verdict = match &report.verdict {
-        Verdict::Found(_) => "found",
+        Verdict::Found(_) | Verdict::FoundAll(_) => "found",
         Verdict::Clean => "clean",
         Verdict::Limit(_) => "limit",
     };

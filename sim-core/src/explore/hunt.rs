@@ -14,6 +14,7 @@ use crate::machine::cost::MemoryModel;
 use crate::trace::{Mode, Names, Recording};
 use crate::violation::{Law, Violation};
 use crate::world::{Explore, memory_model};
+use std::collections::BTreeSet;
 
 /// How far a search goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub struct Find {
 pub enum Verdict {
     /// A law is broken.
     Found(Box<Find>),
+    /// Different ways in which laws are broken, by fewest deviations ([`Hunt::run_all`]).
+    FoundAll(Vec<Find>),
     /// None within the bound.
     Clean,
     /// None before this limit was hit.
@@ -124,6 +127,8 @@ pub struct Hunt {
     pub threads: usize,
 }
 
+/// Different finds that are told at most.
+const MOST_FINDS: usize = 32;
 /// Random walks that look for points before the search starts.
 const SCOUTS: u64 = 64;
 
@@ -132,9 +137,15 @@ const SCOUTS: u64 = 64;
 fn scout(config: &Config, threads: usize) -> Vec<Vec<bool>> {
     let mut points = Vec::new();
     loop {
-        let job = Job { config, points: &points, threads };
+        let job = Job {
+            config,
+            points: &points,
+            threads,
+        };
         let seeds: Vec<u64> = (0..SCOUTS).collect();
-        let mut runs = job.each(&seeds, |&seed| job.run(&mut Random::new(seed, Chance::Walk)));
+        let mut runs = job.each(&seeds, |&seed| {
+            job.run(&mut Random::new(seed, Chance::Walk))
+        });
         runs.push(job.run(&mut Deviating::new(&[])));
         let mut usage = runs.pop().map(|run| run.usage).unwrap_or_default();
         for run in &runs {
@@ -168,7 +179,10 @@ fn model_name(memory: MemoryModel) -> &'static str {
 }
 
 fn memory_of(config: &Config) -> MemoryModel {
-    config.hosts.first().map_or(MemoryModel::Sc, |h| memory_model(&h.machine))
+    config
+        .hosts
+        .first()
+        .map_or(MemoryModel::Sc, |h| memory_model(&h.machine))
 }
 
 impl Hunt {
@@ -201,6 +215,96 @@ impl Hunt {
         }
     }
 
+    /// Searches for all ways to break a law with few deviations. Two ways are different if they break another law
+    /// or if other pairs of accesses decide.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_all(&self, go_on: &mut GoOn<'_>) -> Report {
+        let config = size::prepared(&self.config);
+        let mut points = scout(&config, self.threads);
+        let bound = self.limits.deviations;
+        let part = Part::Systematic(Price::Deviation, bound);
+        let name = part.name();
+        loop {
+            let job = Job {
+                config: &config,
+                points: &points,
+                threads: self.threads,
+            };
+            let mut stats = Stats::default();
+            let mut watch = Watch {
+                name: &name,
+                go_on,
+                left: self.limits.runs,
+                states: self.limits.states,
+                bound: None,
+                all: Some(Vec::new()),
+            };
+            let end = search(&job, Price::Deviation, bound, &mut stats, &mut watch);
+            if let End::Points(more) = end {
+                join(&mut points, &more);
+                continue;
+            }
+            let all = watch.all.take().unwrap_or_default();
+            let limit = match end {
+                End::Limit(limit) => Some(limit),
+                _ => None,
+            };
+            let finds = self.different(&job, all, &name);
+            let verdict = match limit {
+                _ if !finds.is_empty() => Verdict::FoundAll(finds),
+                Some(limit) => Verdict::Limit(limit),
+                None => Verdict::Clean,
+            };
+            return Report {
+                phases: vec![Phase {
+                    name: name.clone(),
+                    stats,
+                    complete: limit.is_none(),
+                }],
+                verdict,
+                preemptions: None,
+                memory: memory_of(&config),
+                size: size::of(&config),
+                points: points.iter().flatten().filter(|&&p| p).count(),
+            };
+        }
+    }
+
+    /// Of finds that are alike the first. One with more deviations is not looked at if it has all of one that
+    /// was: then it is the same with something added.
+    fn different(&self, job: &Job<'_>, all: Vec<Found>, phase: &str) -> Vec<Find> {
+        let mut finds: Vec<Find> = Vec::new();
+        let mut known = BTreeSet::new();
+        for found in all {
+            let added = finds.iter().any(|f| {
+                let mut mine = found.deviations.iter();
+                f.token.deviations.iter().all(|d| mine.any(|m| m == d))
+            });
+            if added || finds.len() >= MOST_FINDS {
+                continue;
+            }
+            let law = found.violations[0].law;
+            let run = job.run_logged(&mut Deviating::new(&found.deviations));
+            let races = races(job, &found.deviations, law, &run.log);
+            // Of several pairs the last one closes the window; the others only bring it about.
+            let pair = races.last().map(|r| {
+                let of = |s: &Step| (s.function, s.level, s.kind);
+                (
+                    run.log[r.first].word,
+                    of(&run.log[r.first]),
+                    of(&run.log[r.second]),
+                )
+            });
+            if known.insert((law, pair)) {
+                let n = found.deviations.len();
+                finds.push(self.describe(job, &found.deviations, law, phase.to_owned(), n));
+            }
+        }
+        finds
+    }
+
     /// All phases with these points, or the points there should have been.
     #[allow(clippy::type_complexity, reason = "one use")]
     fn phases(
@@ -210,7 +314,11 @@ impl Hunt {
         go_on: &mut GoOn<'_>,
     ) -> Result<(Report, Option<(Found, String)>), Vec<Vec<bool>>> {
         let limits = self.limits;
-        let job = Job { config, points, threads: self.threads };
+        let job = Job {
+            config,
+            points,
+            threads: self.threads,
+        };
         let mut report = Report {
             phases: Vec::new(),
             verdict: Verdict::Clean,
@@ -229,7 +337,10 @@ impl Hunt {
             Part::Walks(limits.walks),
         ];
         for part in parts {
-            if part == Part::Systematic(Price::Deviation, 1) && limits.deviations < 2 && !report.phases.is_empty() {
+            if part == Part::Systematic(Price::Deviation, 1)
+                && limits.deviations < 2
+                && !report.phases.is_empty()
+            {
                 continue;
             }
             let name = part.name();
@@ -240,9 +351,12 @@ impl Hunt {
                 left: limits.runs.saturating_sub(all),
                 states: limits.states,
                 bound: None,
+                all: None,
             };
             let end = match part {
-                Part::Systematic(price, bound) => search(&job, price, bound, &mut stats, &mut watch),
+                Part::Systematic(price, bound) => {
+                    search(&job, price, bound, &mut stats, &mut watch)
+                }
                 Part::Pct(n, steps) => {
                     let chance = |seed: u64| Chance::Pct {
                         // Shares of 5, 3 and 2 tenths.
@@ -251,14 +365,20 @@ impl Hunt {
                     };
                     self.by_chance(&job, n, &chance, &mut stats, &mut watch)
                 }
-                Part::Walks(n) => self.by_chance(&job, n, &|_| Chance::Walk, &mut stats, &mut watch),
+                Part::Walks(n) => {
+                    self.by_chance(&job, n, &|_| Chance::Walk, &mut stats, &mut watch)
+                }
             };
             if let Part::Systematic(Price::Preemption, _) = part {
                 report.preemptions = watch.bound;
             }
             all += stats.runs();
             let complete = matches!(end, End::Complete);
-            report.phases.push(Phase { name: name.clone(), stats, complete });
+            report.phases.push(Phase {
+                name: name.clone(),
+                stats,
+                complete,
+            });
             match end {
                 End::Complete => {}
                 End::Points(more) => return Err(more),
@@ -294,7 +414,10 @@ impl Hunt {
                     return End::Points(run.points);
                 }
                 if !run.violations.is_empty() {
-                    return End::Found(Found { deviations, violations: run.violations });
+                    return End::Found(Found {
+                        deviations,
+                        violations: run.violations,
+                    });
                 }
                 if let Some(StopReason::StepLimit(_)) = run.stop {
                     return End::Limit("a schedule did not end (step_limit)");
@@ -316,7 +439,11 @@ impl Hunt {
         phase: String,
     ) -> Find {
         let law = found.violations[0].law;
-        let job = Job { config, points, threads: self.threads };
+        let job = Job {
+            config,
+            points,
+            threads: self.threads,
+        };
         let (mut deviations, _) = shrink(&job, &found.deviations, law);
         let (mut best, mut known) = (config.clone(), points.to_vec());
         // As many deviations may be needed for less; more would not be simpler.
@@ -325,13 +452,18 @@ impl Hunt {
             let candidate = size::cut(config, size);
             let mut points = scout(&candidate, self.threads);
             let end = loop {
-                let job = Job { config: &candidate, points: &points, threads: self.threads };
+                let job = Job {
+                    config: &candidate,
+                    points: &points,
+                    threads: self.threads,
+                };
                 let mut watch = Watch {
                     name: "fewer packets",
                     go_on: &mut |_, _| true,
                     left: 20_000,
                     states: self.limits.states,
                     bound: None,
+                    all: None,
                 };
                 let mut stats = Stats::default();
                 match search(&job, Price::Deviation, bound, &mut stats, &mut watch) {
@@ -347,27 +479,30 @@ impl Hunt {
             }
         }
         let before = found.deviations.len();
-        self.describe(&best, &known, &deviations, law, phase, before)
+        let job = Job {
+            config: &best,
+            points: &known,
+            threads: self.threads,
+        };
+        self.describe(&job, &deviations, law, phase, before)
     }
 
     fn describe(
         &self,
-        config: &Config,
-        points: &[Vec<bool>],
+        job: &Job<'_>,
         deviations: &[Deviation],
         law: Law,
         phase: String,
         before: usize,
     ) -> Find {
-        let job = Job { config, points, threads: self.threads };
         let run = job.run_logged(&mut Deviating::new(deviations));
         Find {
-            races: races(&job, deviations, law, &run.log),
-            token: self.token(&job, deviations, &run),
+            races: races(job, deviations, law, &run.log),
+            token: self.token(job, deviations, &run),
             violations: run.violations,
             phase,
             before,
-            size: size::of(config),
+            size: size::of(job.config),
             steps: run.log,
             names: run.names,
         }
@@ -403,7 +538,11 @@ impl Hunt {
     /// If it belongs to another configuration, or to another meaning of it.
     pub fn replay(&self, token: &Token, trace: Mode) -> Result<Replay, Refused> {
         let mut config = self.config.clone();
-        let size = token.label.rsplit('/').next().and_then(|s| s.parse::<Size>().ok());
+        let size = token
+            .label
+            .rsplit('/')
+            .next()
+            .and_then(|s| s.parse::<Size>().ok());
         if let Some(size) = size {
             config = size::cut(&config, size);
         }
@@ -422,7 +561,11 @@ impl Hunt {
             }
             base += host.len() as u32;
         }
-        let job = Job { config: &config, points: &points, threads: self.threads };
+        let job = Job {
+            config: &config,
+            points: &points,
+            threads: self.threads,
+        };
         let usual = job.run(&mut Deviating::new(&[]));
         if !usual.digest.starts_with(&token.scenario) {
             return Err(Refused::Scenario(usual.digest.chars().take(6).collect()));
@@ -530,7 +673,9 @@ impl Part {
         let s = |n: u64| if n == 1 { "" } else { "s" };
         match self {
             Part::Systematic(Price::Deviation, n) => format!("up to {n} deviation{}", s(n.into())),
-            Part::Systematic(Price::Preemption, n) => format!("up to {n} preemption{}", s(n.into())),
+            Part::Systematic(Price::Preemption, n) => {
+                format!("up to {n} preemption{}", s(n.into()))
+            }
             Part::Pct(n, _) => format!("PCT, {n} schedules"),
             Part::Walks(n) => format!("random walk, {n} schedules"),
         }
@@ -545,6 +690,8 @@ pub(super) struct Watch<'a, 'b> {
     states: usize,
     /// The highest cost all of whose schedules were tried.
     pub bound: Option<u32>,
+    /// Where all that is found goes, if the search is to go on after it.
+    pub all: Option<Vec<Found>>,
 }
 
 impl Watch<'_, '_> {

@@ -75,7 +75,13 @@ impl Job<'_> {
 
     /// Runs `schedule` with names and log.
     fn run_logged(&self, schedule: &mut dyn Schedule) -> Explore {
-        world::explore(self.config, &Options::default(), schedule, self.points, true)
+        world::explore(
+            self.config,
+            &Options::default(),
+            schedule,
+            self.points,
+            true,
+        )
     }
 
     /// Runs `schedule` and records it.
@@ -107,7 +113,10 @@ impl Job<'_> {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
             workers
                 .into_iter()
-                .flat_map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .flat_map(|w| {
+                    w.join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
                 .collect()
         });
         done.sort_by_key(|(i, _)| *i);

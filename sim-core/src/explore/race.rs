@@ -47,7 +47,12 @@ fn edge(
     let mut fails = log.to_vec();
     // A store that is held: whoever runs into it would have to come earlier.
     let step = |s: &&Step| s.at == moved[i].step;
-    if !later && log.iter().find(step).is_some_and(|s| Some(s.agent) == holder(log, moved[i])) {
+    if !later
+        && log
+            .iter()
+            .find(step)
+            .is_some_and(|s| Some(s.agent) == holder(log, moved[i]))
+    {
         let after = log.iter().filter(|s| s.at > moved[i].step);
         let mut others = after.filter_map(|s| s.agent.cpu());
         let other = others.find(|c| Some(*c) != moved[i].agent.cpu())?;
@@ -62,7 +67,12 @@ fn edge(
             false if std::mem::take(&mut turned) => step,
             false => step.checked_sub(1)?,
         };
-        let inside = |a: usize, b: usize| moved.get(a).zip(moved.get(b)).is_none_or(|(a, b)| a.step < b.step);
+        let inside = |a: usize, b: usize| {
+            moved
+                .get(a)
+                .zip(moved.get(b))
+                .is_none_or(|(a, b)| a.step < b.step)
+        };
         if !inside(i, i + 1) || i > 0 && !inside(i - 1, i) {
             return None;
         }
@@ -96,8 +106,12 @@ fn same(a: &Step, b: &Step) -> bool {
 
 fn conflict(a: &Step, b: &Step) -> bool {
     let reads = |s: &Step| s.kind == AccessKind::Read || s.held;
-    a.word != NO_WORD && a.word == b.word && a.agent.cpu() != b.agent.cpu() && !(reads(a) && reads(b))
-        && !a.held && !b.held
+    a.word != NO_WORD
+        && a.word == b.word
+        && a.agent.cpu() != b.agent.cpu()
+        && !(reads(a) && reads(b))
+        && !a.held
+        && !b.held
 }
 
 fn name(log: &[Step], at: usize) -> Event {

@@ -7,11 +7,11 @@
 //! Items of one cost are run in batches that do not know of each other, and merged in their order: what is
 //! found first, and every count, is the same for any number of threads.
 
-use super::usual::{Deviating, Deviation, without_costs};
 use super::hunt::Watch;
+use super::usual::{Deviating, Deviation, without_costs};
 use super::{Job, Stats};
-use crate::engine::schedule::{Agent, Enabled, Point, Schedule};
 use crate::engine::StopReason;
+use crate::engine::schedule::{Agent, Enabled, Point, Schedule};
 use crate::engine::time::Span;
 use crate::violation::Violation;
 use crate::world::Explore;
@@ -42,9 +42,7 @@ impl Price {
             Agent::Drain(..) => 0,
             Agent::Cpu(c) => u32::from(current != Some(c) && goes_on(current)),
             Agent::Irq(_) => 1,
-            Agent::Device(_) => {
-                u32::from(enabled.iter().any(|e| matches!(e.agent, Agent::Cpu(_))))
-            }
+            Agent::Device(_) => u32::from(enabled.iter().any(|e| matches!(e.agent, Agent::Cpu(_)))),
         }
     }
 
@@ -94,7 +92,11 @@ impl Schedule for Explorer<'_> {
                 return None;
             }
             let current = self.follow.usual().current();
-            let others = point.enabled.iter().enumerate().filter(|(i, _)| *i != chosen);
+            let others = point
+                .enabled
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| *i != chosen);
             let others = others.filter_map(|(i, e)| {
                 let price = self.price.of(current, point.enabled, e.agent);
                 if price > self.left {
@@ -155,7 +157,9 @@ pub(super) fn search(
     // What each state that was seen from its neighbour costs at least.
     let mut edges: HashMap<u128, u32> = HashMap::new();
     let mut frontier: Vec<Vec<Item>> = vec![Vec::new(); bound as usize + 1];
-    frontier[0].push(Item { deviations: Vec::new() });
+    frontier[0].push(Item {
+        deviations: Vec::new(),
+    });
     for cost in 0..=bound {
         while !frontier[cost as usize].is_empty() {
             let level = &mut frontier[cost as usize];
@@ -171,10 +175,14 @@ pub(super) fn search(
                     return End::Points(ran.explore.points);
                 }
                 if !ran.explore.violations.is_empty() {
-                    return End::Found(Found {
+                    let found = Found {
                         deviations: item.deviations.clone(),
                         violations: ran.explore.violations,
-                    });
+                    };
+                    match &mut watch.all {
+                        None => return End::Found(found),
+                        Some(all) => all.push(found),
+                    }
                 }
                 for node in ran.nodes {
                     if !known.insert(node.key) {
@@ -187,7 +195,10 @@ pub(super) fn search(
                         }
                         edges.insert(leads_to, cost + price);
                         let mut deviations = item.deviations.clone();
-                        deviations.push(Deviation { step: node.step, agent });
+                        deviations.push(Deviation {
+                            step: node.step,
+                            agent,
+                        });
                         frontier[(cost + price) as usize].push(Item { deviations });
                     }
                 }
@@ -202,13 +213,7 @@ pub(super) fn search(
     End::Complete
 }
 
-fn explore(
-    job: &Job<'_>,
-    item: &Item,
-    price: Price,
-    left: u32,
-    known: &HashSet<u128>,
-) -> Ran {
+fn explore(job: &Job<'_>, item: &Item, price: Price, left: u32, known: &HashSet<u128>) -> Ran {
     let mut explorer = Explorer {
         follow: Deviating::new(&item.deviations),
         price,

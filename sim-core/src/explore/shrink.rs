@@ -1,7 +1,7 @@
 //! Fewer deviations that break the same law.
 
-use super::usual::{Deviating, Deviation};
 use super::Job;
+use super::usual::{Deviating, Deviation};
 use crate::violation::{Law, Violation};
 
 /// Runs of one shrinking at most.

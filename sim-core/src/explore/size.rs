@@ -16,9 +16,15 @@ pub struct Size {
 }
 
 /// What an endless load is cut to.
-pub const USUAL: Size = Size { cpus: 2, packets: 2 };
+pub const USUAL: Size = Size {
+    cpus: 2,
+    packets: 2,
+};
 /// Most CPUs and packets that can be explored: beyond, nothing ends.
-const MOST: Size = Size { cpus: 8, packets: 64 };
+const MOST: Size = Size {
+    cpus: 8,
+    packets: 64,
+};
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,14 +36,16 @@ impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Size, String> {
         let parts = text.split_once('x').and_then(|(c, p)| {
-            let size = Size { cpus: c.parse().ok()?, packets: p.parse().ok()? };
-            let fits = (1..=MOST.cpus).contains(&size.cpus) && (1..=MOST.packets).contains(&size.packets);
+            let size = Size {
+                cpus: c.parse().ok()?,
+                packets: p.parse().ok()?,
+            };
+            let fits =
+                (1..=MOST.cpus).contains(&size.cpus) && (1..=MOST.packets).contains(&size.packets);
             fits.then_some(size)
         });
         parts.ok_or_else(|| {
-            format!(
-                "`{text}` is no size: write CPUS x PACKETS, up to {MOST}, for example 2x1"
-            )
+            format!("`{text}` is no size: write CPUS x PACKETS, up to {MOST}, for example 2x1")
         })
     }
 }
@@ -62,7 +70,10 @@ fn arrivals(w: &mut Workload) -> Option<&mut Option<u64>> {
 
 /// The size of `config`; `None` if a load never ends.
 pub fn of(config: &Config) -> Option<Size> {
-    let mut size = Size { cpus: 0, packets: 0 };
+    let mut size = Size {
+        cpus: 0,
+        packets: 0,
+    };
     for mut w in config.hosts.iter().flat_map(|h| h.workloads.clone()) {
         if let Some(packets) = arrivals(&mut w) {
             size.packets = size.packets.max((*packets)?);

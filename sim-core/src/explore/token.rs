@@ -77,8 +77,12 @@ impl FromStr for Token {
         if !hex(scenario, 6) || !hex(end, 4) {
             return Err(TokenError::Part("digest"));
         }
-        let (label, steps) = rest.rsplit_once(':').ok_or(TokenError::Part("list of steps"))?;
-        let (label, memory) = label.rsplit_once('/').ok_or(TokenError::Part("memory model"))?;
+        let (label, steps) = rest
+            .rsplit_once(':')
+            .ok_or(TokenError::Part("list of steps"))?;
+        let (label, memory) = label
+            .rsplit_once('/')
+            .ok_or(TokenError::Part("memory model"))?;
         let mut memory = memory.split('+');
         let model = memory.next().unwrap_or_default();
         let points: Result<Vec<u32>, _> = memory.map(str::parse).collect();
@@ -123,8 +127,13 @@ mod tests {
         assert_eq!(token.deviations.len(), 3);
         assert_eq!(token.deviations[1].agent, Agent::Drain(1, 0));
         assert_eq!(token.label, "lockless-qdisc/v4/2x1");
-        let none: Token = "v1:x/-/1x1/sc+7+9:#000000.0000".parse().expect("no deviations");
-        assert_eq!((none.points.as_slice(), none.deviations.len()), (&[7, 9][..], 0));
+        let none: Token = "v1:x/-/1x1/sc+7+9:#000000.0000"
+            .parse()
+            .expect("no deviations");
+        assert_eq!(
+            (none.points.as_slice(), none.deviations.len()),
+            (&[7, 9][..], 0)
+        );
     }
 
     #[test]
@@ -133,9 +142,18 @@ mod tests {
             ("v2:x/y/tso:#000000.0000", TokenError::Version),
             ("v1:x/y/tso:1.1", TokenError::Part("digest")),
             ("v1:x/y/tso:1.1#00000.0000", TokenError::Part("digest")),
-            ("v1:x/y/tso:1-1#000000.0000", TokenError::Part("list of steps")),
-            ("v1:x/y/tso:5.1,4.1#000000.0000", TokenError::Part("list of steps")),
-            ("v1:x/y/pso:5.1#000000.0000", TokenError::Part("memory model")),
+            (
+                "v1:x/y/tso:1-1#000000.0000",
+                TokenError::Part("list of steps"),
+            ),
+            (
+                "v1:x/y/tso:5.1,4.1#000000.0000",
+                TokenError::Part("list of steps"),
+            ),
+            (
+                "v1:x/y/pso:5.1#000000.0000",
+                TokenError::Part("memory model"),
+            ),
             ("v1:tso:5.1#000000.0000", TokenError::Part("memory model")),
         ] {
             assert_eq!(text.parse::<Token>(), Err(error), "{text}");

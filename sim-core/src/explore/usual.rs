@@ -71,7 +71,11 @@ impl Usual {
         }
         match agent {
             Agent::Cpu(c) => {
-                self.turn = if self.current == Some(c) { self.turn + 1 } else { 0 };
+                self.turn = if self.current == Some(c) {
+                    self.turn + 1
+                } else {
+                    0
+                };
                 self.current = Some(c);
                 self.unheard += 1;
             }

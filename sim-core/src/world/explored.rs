@@ -169,10 +169,18 @@ pub fn explore(
         usage,
         complete,
         state: driver.state(),
-        words: world.hosts.iter().map(|h| h.machine.words_digest()).fold(0, mix),
+        words: world
+            .hosts
+            .iter()
+            .map(|h| h.machine.words_digest())
+            .fold(0, mix),
         digest: world.engine.digest.text(),
         log: exploring.log.map(|log| log.take()).unwrap_or_default(),
-        names: if log { world.names.clone() } else { Names::default() },
+        names: if log {
+            world.names.clone()
+        } else {
+            Names::default()
+        },
         recording,
     }
 }
@@ -234,11 +242,7 @@ impl<'w> Driver<'w> {
         self.world.hosts.iter().map(one).fold(0, |all, h| all ^ h)
     }
 
-    fn go(
-        &mut self,
-        tasks: &mut [Task<'_>],
-        schedule: &mut dyn Schedule,
-    ) -> Option<StopReason> {
+    fn go(&mut self, tasks: &mut [Task<'_>], schedule: &mut dyn Schedule) -> Option<StopReason> {
         loop {
             self.settle(tasks);
             let world = self.world;
@@ -279,7 +283,9 @@ impl<'w> Driver<'w> {
             }
             let mut idle = true;
             for host in &self.world.hosts {
-                let Some(x) = host.machine.explored() else { continue };
+                let Some(x) = host.machine.explored() else {
+                    continue;
+                };
                 if let Some(cpu) = host.machine.idle_irq(x) {
                     let ctx = host.machine.arrive(x, cpu);
                     task::step(engine, tasks, ctx);
@@ -336,7 +342,9 @@ impl<'w> Driver<'w> {
                 let first = self.enabled.len();
                 host.machine.enabled(x, &mut self.enabled);
                 let others = all ^ x.state();
-                self.enabled[first..].iter_mut().for_each(|e| e.next ^= others);
+                self.enabled[first..]
+                    .iter_mut()
+                    .for_each(|e| e.next ^= others);
             }
         }
         if self.world.hosts.len() > 1 {
@@ -371,7 +379,9 @@ impl<'w> Driver<'w> {
         let Some(host) = world.hosts.iter().find(|h| h.owns_cpu(Some(cpu))) else {
             return;
         };
-        let Some(x) = host.machine.explored() else { return };
+        let Some(x) = host.machine.explored() else {
+            return;
+        };
         let local = cpu - host.machine.first_cpu();
         match agent {
             Agent::Drain(_, n) => host.machine.drain(x, local, n),

@@ -33,10 +33,10 @@ use super::{Costs, CtxSpec, Machine};
 use crate::engine::schedule::{AccessKind, Agent, Enabled, MAX_DRAINS};
 use crate::engine::time::Span;
 use crate::trace::{Kind, Level};
+use state::{Access, How, State};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
-use state::{Access, How, State};
 
 /// No word.
 pub const NO_WORD: u32 = u32::MAX;
@@ -201,7 +201,10 @@ pub(crate) fn mix(h: u128, v: u128) -> u128 {
     let (h0, h1) = (h as u64, (h >> 64) as u64);
     let (v0, v1) = (v as u64, (v >> 64) as u64);
     let x = fold(h0 ^ v0 ^ K[0], h1 ^ v1 ^ K[1]);
-    let y = fold(h1 ^ v0.rotate_left(29) ^ K[2], h0 ^ v1.rotate_left(31) ^ K[3]);
+    let y = fold(
+        h1 ^ v0.rotate_left(29) ^ K[2],
+        h0 ^ v1.rotate_left(31) ^ K[3],
+    );
     u128::from(y) << 64 | u128::from(x)
 }
 
@@ -281,13 +284,16 @@ impl Explored {
     fn drainable(&self, cpu: u16) -> impl Iterator<Item = usize> + '_ {
         let buffer = self.buffers[usize::from(cpu)].borrow();
         let weak = self.memory == MemoryModel::Weak;
-        let n = if weak { buffer.len() } else { buffer.len().min(1) };
+        let n = if weak {
+            buffer.len()
+        } else {
+            buffer.len().min(1)
+        };
         let first: Vec<usize> = (0..n)
             .filter(|&i| {
                 let e = &buffer[i];
                 let mut before = buffer.iter().take(i);
-                i == 0
-                    || !e.release && before.all(|b| b.word != e.word && b.epoch == e.epoch)
+                i == 0 || !e.release && before.all(|b| b.word != e.word && b.epoch == e.epoch)
             })
             .take(usize::from(MAX_DRAINS))
             .collect();
@@ -315,9 +321,11 @@ impl Explored {
     /// Whether all of a load's bits come from this CPU's own buffer.
     fn forwards(&self, cpu: u16, word: Word) -> bool {
         let buffer = self.buffers[usize::from(cpu)].borrow();
-        buffer.iter().rev().find(|b| b.word == word.0).is_some_and(
-            |b| matches!(b.effect, Effect::Mask { clear, .. } if clear == u64::MAX),
-        )
+        buffer
+            .iter()
+            .rev()
+            .find(|b| b.word == word.0)
+            .is_some_and(|b| matches!(b.effect, Effect::Mask { clear, .. } if clear == u64::MAX))
     }
 
     fn overlay(&self, cpu: u16, word: Word, memory: u64) -> u64 {
@@ -582,7 +590,10 @@ impl Machine {
     /// What CPU `cpu` would do.
     fn about(&self, x: &Explored, cpu: u16, ask: Ask) -> Enabled {
         let agent = Agent::Cpu(self.first_cpu + cpu);
-        let Some(by) = self.cpus[usize::from(cpu)].top_ctx().map(|ctx| self.cpu(ctx)) else {
+        let Some(by) = self.cpus[usize::from(cpu)]
+            .top_ctx()
+            .map(|ctx| self.cpu(ctx))
+        else {
             unreachable!("somebody asks")
         };
         let old = |w: Word| self.words[w.0 as usize].value.get();
@@ -627,9 +638,7 @@ impl Machine {
                 Some(Waits::Turn(Ask::Drained)) if x.unhindered(cpu, Ask::Drained) => {}
                 Some(Waits::Turn(ask @ Ask::Rmw(word, ..)))
                     if !x.is_point(word) && x.unhindered(cpu, ask) => {}
-                Some(Waits::Change(word, seen))
-                    if self.cpu(top).explored_peek(x, word) != seen =>
-                {
+                Some(Waits::Change(word, seen)) if self.cpu(top).explored_peek(x, word) != seen => {
                     // It looks again, and asks for its turn if it likes what it sees.
                     return Some(self.base + top);
                 }
@@ -660,10 +669,12 @@ impl Machine {
         let cell = &self.words[store.word as usize].value;
         let (old, new) = (cell.get(), store.effect.apply(cell.get()));
         cell.set(new);
-        x.state.drains(store.entry, store.word, store.issued, old, new);
+        x.state
+            .drains(store.entry, store.word, store.issued, old, new);
         let now = self.engine.now();
         let (kind, value) = (Kind::Drain, cell.get());
-        self.engine.step(now, u32::from(cpu), kind as u16, store.word, value);
+        self.engine
+            .step(now, u32::from(cpu), kind as u16, store.word, value);
         self.record(now, cpu, kind, store.word, value as u32);
         x.keep(Step {
             at: 0,
@@ -744,12 +755,18 @@ impl Machine {
         let mut hash = 0;
         for word in 0..self.words.len() {
             if x.points[word] {
-                hash = mix(hash, u128::from(self.words[word].value.get()) << 32 | word as u128);
+                hash = mix(
+                    hash,
+                    u128::from(self.words[word].value.get()) << 32 | word as u128,
+                );
             }
         }
         for (cpu, buffer) in x.buffers.iter().enumerate() {
             for b in buffer.borrow().iter() {
-                hash = mix(hash, u128::from(b.word) << 64 | u128::from(b.effect.apply(0)));
+                hash = mix(
+                    hash,
+                    u128::from(b.word) << 64 | u128::from(b.effect.apply(0)),
+                );
             }
             let s = &self.cpus[cpu];
             let what = match s.top_ctx().and_then(|top| x.waits[top as usize].get()) {
