@@ -1,6 +1,6 @@
 //! How much a configuration sends, and the same with less: what is explored has to be small.
 
-use crate::config::{Config, Stop, Workload};
+use crate::config::{Config, Qdisc, Stop, Workload};
 use crate::machine::cost::{Param, TopologySpec};
 use std::fmt;
 use std::str::FromStr;
@@ -120,6 +120,17 @@ pub fn cut(config: &Config, size: Size) -> Config {
     config
 }
 
+/// Slots of a ring that few packets cannot fill.
+const ROOM: u64 = 64;
+
+fn shorten(qdisc: &mut Qdisc) {
+    match qdisc {
+        Qdisc::PfifoFast { limit } | Qdisc::Pfifo { limit } => *limit = (*limit).min(ROOM as u32),
+        Qdisc::Mq(each) => shorten(each),
+        _ => {}
+    }
+}
+
 /// `config` as it is explored: to rest, without warm-up, and with no more hardware than is used, since
 /// no order depends on it.
 pub(super) fn prepared(config: &Config) -> Config {
@@ -128,7 +139,12 @@ pub(super) fn prepared(config: &Config) -> Config {
     if let Stop::At(at) = config.stop {
         config.stop = Stop::Quiescent { limit: at };
     }
+    // Rings that are never half full need not be large; their batches stay what they are.
+    let few = of(&config).is_some_and(|s| u64::from(s.cpus.max(1)) * s.packets <= ROOM / 3);
     for host in &mut config.hosts {
+        for device in host.devices.iter_mut().filter(|_| few) {
+            shorten(&mut device.qdisc);
+        }
         let nic_cpus = host.devices.iter().flat_map(|d| match &d.kind {
             crate::config::DeviceKind::Nic(nic) => nic.irq_cpus.clone(),
             _ => Vec::new(),

@@ -388,6 +388,9 @@ impl Machine {
 
     /// The value of `word` with every issued store in it: for checks after a run and for setting up.
     pub fn peek(&self, word: Word) -> u64 {
+        if self.explored.is_some() {
+            return self.words[word.0 as usize].value.get();
+        }
         let line = self.line(word);
         self.settle_line(line, Instant::NEVER);
         self.words[word.0 as usize].value.get()
@@ -407,7 +410,9 @@ impl Machine {
 
     /// A device writes a line by DMA.
     pub fn dma_write(&self, line: memory::LineId) {
-        self.coherence.dma_write(&self.lines[line.0 as usize]);
+        if let Some(line) = self.lines.get(line.0 as usize) {
+            self.coherence.dma_write(line);
+        }
     }
 
     /// A start offset for component `name` below `spread`.

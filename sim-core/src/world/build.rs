@@ -160,7 +160,9 @@ impl World {
             scenario: config.name.clone(),
             ..Names::default()
         };
-        names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        if options.names || exploring.is_none() {
+            names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        }
         if config.hosts.iter().any(|h| h.kernel.watchdog.is_some()) {
             names.marks.push(watchdog::MARK_NAME.to_owned());
         }
@@ -680,6 +682,9 @@ impl HostBuilder<'_> {
             .locks
             .extend(locks.iter().map(|l| format!("{}{l}", self.prefix)));
         let quiet = memory.take_quiet();
+        if self.exploring.is_some() {
+            memory.drop_lines();
+        }
         let mut machine = Machine::new(
             &self.host.machine,
             self.place,
@@ -904,8 +909,8 @@ impl HostBuilder<'_> {
                     config::NicDriver::Mlx5 => Driver::Mlx5(Box::new(mlx5(memory, &d.name, nic))),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
                         pages: rx_pages(memory, &d.name, nic.rx_ring),
-                        buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
-                        tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
+                        buffers: memory.lines(format_args!("{} rx buffers", d.name), nic.rx_ring),
+                        tx: memory.lines(format_args!("{} myri10ge_tx_buf", d.name), 2),
                         lro: Lro::new(LRO_MAX),
                         port: port(memory, &d.name, nic),
                     }),
@@ -918,7 +923,7 @@ impl HostBuilder<'_> {
                         Driver::Ixgbe(Box::new(Ixgbe {
                             rings: rings.collect(),
                             itr: nic.irq_cpus.iter().map(|_| Itr::new(adaptive)).collect(),
-                            adapter: memory.lines(&format!("{} adapter tx_ring[]", d.name), 1),
+                            adapter: memory.lines(format_args!("{} adapter tx_ring[]", d.name), 1),
                             port: port(memory, &d.name, nic),
                             forward_to: Cell::new(None),
                         }))
