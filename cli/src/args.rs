@@ -21,10 +21,11 @@ Examples:
   skbsim run my.ron --seed 7 --set kernel.lockless=v5
   skbsim view my.ron --seed 7 --at 1234.5ns      look at the moment
   skbsim repro lockless                          published numbers, simulated
+  skbsim explore lockless-qdisc                  search the order that loses a packet
   skbsim test scenarios/library --junit out.xml
 
 Exit: 0 ok, 1 expectation failed, 2 usage, 3 invalid scenario, 4 nothing to do, 5 violation found,
-      8 unreadable recording, 70 internal error, 130 interrupted")]
+      6 limit hit, 8 unreadable recording, 70 internal error, 130 interrupted")]
 pub struct Cli {
     /// Colours: auto asks the terminal, NO_COLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
@@ -65,6 +66,8 @@ pub enum Command {
     Run(Run),
     /// Reproduce published numbers: printed, simulated, error, fitted or predicted
     Repro(Repro),
+    /// Search for an order of steps that breaks a law, or show that there is none
+    Explore(Explore),
     /// Show all errors of scenario files
     Check(Check),
     /// Show scenarios, machine profiles, variants and experiments
@@ -124,6 +127,58 @@ pub struct Run {
     #[arg(long)]
     pub effective: bool,
     /// Print all violating seeds in full, all locks and all lines
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// `skbsim explore`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  skbsim explore lockless-qdisc --set kernel.lockless=v0
+  skbsim explore my.ron --size 2x1 --bound 2 --set machine.memory=tso
+  skbsim explore my.ron --save lost-skb          keeps a finding for `skbsim test`
+
+Costs play no part: every order of accesses is possible, and those with the fewest oddities are tried first.
+Exit: 5 a law is broken, 0 none within the bound, 6 a limit was hit before")]
+pub struct Explore {
+    /// Which scenario.
+    #[command(flatten)]
+    pub input: Input,
+    /// CPUs that send x packets of each [default: the scenario's, or 2x2 if it never ends]
+    #[arg(long, value_name = "CxP")]
+    pub size: Option<sim_core::explore::Size>,
+    /// Try all schedules with so many preemptions
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=8))]
+    pub bound: u32,
+    /// Before that, all schedules with so many deviations from the usual one
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=4))]
+    pub deviations: u32,
+    /// PCT schedules
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub pct: u64,
+    /// Random walks at the end
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub walks: u64,
+    /// Stop after so many schedules
+    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    pub runs: u64,
+    /// Seed of PCT and walks
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value::seed)]
+    pub seed: u64,
+    /// Go on after a finding: every different one within --deviations
+    #[arg(long)]
+    pub all: bool,
+    /// Keep a finding as regressions/NAME.ron beside the scenario
+    #[arg(long, value_name = "NAME")]
+    pub save: Option<String>,
+    /// Threads [default: all cores]
+    #[arg(short, long, value_name = "N", value_parser = value::jobs)]
+    pub jobs: Option<usize>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// All steps in the table, also those that only one CPU can see
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -92,6 +92,7 @@ fn dispatch(session: &mut Session<'_>, command: Command) -> Result<Exit, Stop> {
     match command {
         Command::Run(args) => cmd::run::run(session, &args),
         Command::Repro(args) => cmd::repro::run(session, &args),
+        Command::Explore(args) => cmd::explore::run(session, &args),
         Command::Check(args) => cmd::check::run(session, &args),
         Command::Layout(args) => cmd::layout::run(session, &args),
         Command::List(args) => cmd::list::run(session, &args),

@@ -139,6 +139,34 @@ impl Again {
         )
     }
 
+    /// `skbsim explore FILE [--set ...]`
+    pub fn explore(&self) -> String {
+        format!(
+            "skbsim explore {}{}",
+            crate::value::shell(&self.file),
+            self.sets()
+        )
+    }
+
+    /// `skbsim run FILE [--set ...] --schedule TOKEN`
+    pub fn run_schedule(&self, token: &str) -> String {
+        self.with_schedule("run", token)
+    }
+
+    /// `skbsim view FILE [--set ...] --schedule TOKEN`
+    pub fn view_schedule(&self, token: &str) -> String {
+        self.with_schedule("view", token)
+    }
+
+    fn with_schedule(&self, command: &str, token: &str) -> String {
+        format!(
+            "skbsim {command} {}{} --schedule {}",
+            crate::value::shell(&self.file),
+            self.sets(),
+            crate::value::shell(token)
+        )
+    }
+
     fn sets(&self) -> String {
         let one = |(path, value): &(String, String)| {
             format!(" --set {}", crate::value::shell(&format!("{path}={value}")))

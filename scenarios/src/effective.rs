@@ -6,6 +6,7 @@
 //! its own `kernel`, the axis is `kernel.dev_weight`) no longer reaches them.
 
 use crate::expect::{Expect, Violations};
+use crate::explore::Explore;
 use crate::file::{
     Draft, HostDraft, KernelDraft, KindDraft, LoadDraft, MachineDraft, NicDraft, OFFLOADS,
     VlanDraft,
@@ -321,7 +322,26 @@ impl Printer {
         }
         self.line(1, "],");
         self.expect(&draft.expect);
+        if let Some(explore) = &draft.explore {
+            self.explore(explore);
+        }
         self.line(1, format!("step_limit: {},", number(&draft.step_limit)));
+    }
+
+    fn explore(&mut self, explore: &Explore) {
+        self.line(1, "explore: (");
+        if let Some(size) = explore.size {
+            self.line(2, format!("size: \"{size}\","));
+        }
+        self.line(2, format!("preemptions: {},", explore.preemptions));
+        self.line(2, format!("deviations: {},", explore.deviations));
+        if let Some(token) = &explore.schedule {
+            self.line(2, format!("schedule: {:?},", token.to_string()));
+        }
+        let repair = explore.repair.iter().map(|(path, ron)| format!("{path:?}: {ron:?}"));
+        let repair: Vec<String> = repair.collect();
+        self.line(2, format!("repair: {{{}}},", repair.join(", ")));
+        self.line(1, "),");
     }
 
     fn expect(&mut self, expect: &Expect) {

@@ -4,6 +4,7 @@
 
 use crate::error::At;
 use crate::expect::Expect;
+use crate::explore::Explore;
 use crate::loader::Loading;
 use crate::machine::ProfileFile;
 use crate::rules;
@@ -25,6 +26,7 @@ use sim_core::machine::layout::LayoutSet;
 use std::rc::Rc;
 
 mod expect;
+mod explore;
 mod host;
 pub(crate) use host::as_struct;
 mod kernel;
@@ -61,6 +63,7 @@ pub(crate) struct Draft {
     pub measure: Option<Placed<Measure>>,
     pub measure_given: bool,
     pub expect: Expect,
+    pub explore: Option<Explore>,
     pub step_limit: Option<Placed<u64>>,
 }
 
@@ -347,6 +350,9 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         .get("expect")
         .map(|v| expect::read(loading, &v))
         .unwrap_or_default();
+    let explore = obj
+        .given("explore")
+        .and_then(|v| explore::read(loading, &v));
     let step_limit = obj
         .get("step_limit")
         .and_then(|v| loading.walk.count(&v, 1, 1_000_000_000_000));
@@ -362,6 +368,7 @@ pub(crate) fn read(loading: &mut Loading<'_>, root: &Node) -> Option<Draft> {
         measure,
         measure_given,
         expect,
+        explore,
         step_limit,
     })
 }

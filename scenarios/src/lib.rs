@@ -38,6 +38,7 @@
 
 pub mod error;
 pub mod expect;
+mod explore;
 pub mod layouts;
 pub mod library;
 pub mod pahole;
@@ -64,6 +65,7 @@ mod walk;
 
 pub use error::{Problem, Rejected};
 pub use expect::{Bound, Expect, Violations};
+pub use explore::Explore;
 pub use file::Measure;
 pub use loader::Loader;
 pub use machine::{ProfileFile, Sourced, print_value};

@@ -133,6 +133,8 @@ rules! {
         "Without SO_REUSEPORT the kernel refuses the second bind (EADDRINUSE)."
     MULTIQUEUE "E0353" "mq is on a device with several transmit queues, and XPS names queues that exist"
         "The kernel refuses mq elsewhere (`mq_init`)."
+    SCHEDULE "E0360" "sizes and schedules can be read"
+        "A size is written CPUSxPACKETS, a schedule as `skbsim explore` prints it."
     TOO_MANY_CPUS "E0401" "a machine has 1 to 256 CPUs"
         "The set of sharers of a line has 256 bits."
     TOO_MUCH_MEMORY "E0402" "rings and queues of all hosts have at most 16777216 slots"

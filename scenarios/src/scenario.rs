@@ -1,6 +1,7 @@
 //! A scenario that passed every rule, and the points of its sweep.
 
 use crate::expect::Expect;
+use crate::explore::Explore;
 use crate::file::{Draft, HostDraft, KindDraft, LoadDraft, Measure, NicDraft};
 use crate::sweep::Axis;
 use crate::walk::Placed;
@@ -21,6 +22,7 @@ pub struct Scenario {
     points: Vec<Point>,
     measure: Option<Measure>,
     expect: Expect,
+    explore: Option<Explore>,
     digest: String,
     effective: String,
 }
@@ -73,6 +75,7 @@ impl Scenario {
             points,
             measure,
             expect: draft.expect.clone(),
+            explore: draft.explore.clone(),
             digest,
             effective,
         }
@@ -107,6 +110,11 @@ impl Scenario {
     /// What a test judges.
     pub fn expect(&self) -> &Expect {
         &self.expect
+    }
+
+    /// How its schedules are explored, if it says so.
+    pub fn explore(&self) -> Option<&Explore> {
+        self.explore.as_ref()
     }
 
     /// Digest of the source text and of every `set`, 32 hex digits.

@@ -69,6 +69,7 @@ structs! {
         measure: "Measure" Computed("no measurement"), "A window of steady state to measure.";
         sweep: "Sweep, or list of Axis" Ron("[]"), "Axes; every combination of their values is a point.";
         expect: "Expect" Ron("()"), "What `skbsim test` judges.";
+        explore: "Explore" Computed("nothing; `skbsim explore` has the same defaults"), "How the schedules are explored. If it is given, `skbsim test` explores them instead of running seeds: the laws of `expect` must be found broken, or none.";
         step_limit: "count" Ron("1_000_000_000"), "Micro-steps after which a run is cut off, as a guard against runs that never end.";
     }
     MACHINE "Machine" "Hardware. Any parameter of a machine profile can be overridden here by its name; `wfe_wake` is another name of `spin_wake`, and the parameter `memory` is called `memory_latency` here." {
@@ -344,6 +345,13 @@ structs! {
         warmup: "time" Ron("\"2ms\""), "Time before counters start.";
         window: "time" Required, "Length of the measured window.";
         seeds: "1 to 10000" Ron("1"), "Runs, with the seeds 0 to this less one.";
+    }
+    EXPLORE "Explore" "A search of the orders in which steps can happen." {
+        size: "\"CPUSxPACKETS\"" Computed("what the loads say; 2x2 for loads that never end"), "CPUs that send, and packets of each: loads are cut to it.";
+        preemptions: "0 to 8" Ron("3"), "All schedules with so many preemptions are tried.";
+        deviations: "0 to 4" Ron("2"), "Before that, all with so many deviations from the usual one.";
+        schedule: "token" Computed("searched"), "A schedule that was found once (`skbsim explore --save` writes it); it is run instead of a search.";
+        repair: "map of path to RON in quotes" Ron("{}"), "Changes, as for `--set`, under which the bug is repaired: `test` explores that too, and no law may be broken.";
     }
     SWEEP "Sweep" "Short names of the two most usual axes." {
         threads: "list of `cpus` values" Computed("not swept"), "Sets `cpus` of every Pktgen and Paced load.";

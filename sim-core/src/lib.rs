@@ -73,6 +73,7 @@
 
 pub mod config;
 pub mod engine;
+pub mod explore;
 pub mod frame;
 pub mod kernel;
 pub mod machine;

@@ -13,6 +13,8 @@ pub enum Law {
     Reordered,
     /// Contexts wait for each other and nothing else can happen.
     Deadlock,
+    /// The CPUs go round in circles, and a packet stays queued (found in explored runs).
+    Livelock,
     /// Counters that must add up do not.
     CounterMismatch,
     /// A lock is owned although nothing runs any more.
@@ -27,11 +29,12 @@ pub enum Law {
 
 impl Law {
     /// Every law, in the order of its definition.
-    pub const ALL: [Law; 9] = [
+    pub const ALL: [Law; 10] = [
         Law::PacketStuck,
         Law::PacketLost,
         Law::Reordered,
         Law::Deadlock,
+        Law::Livelock,
         Law::CounterMismatch,
         Law::LockHeld,
         Law::BadOffload,
@@ -46,6 +49,7 @@ impl Law {
             Law::PacketLost => "PacketLost",
             Law::Reordered => "Reordered",
             Law::Deadlock => "Deadlock",
+            Law::Livelock => "Livelock",
             Law::CounterMismatch => "CounterMismatch",
             Law::LockHeld => "LockHeld",
             Law::BadOffload => "BadOffload",

@@ -1,6 +1,7 @@
 //! The subcommands, one a file.
 
 pub mod check;
+pub mod explore;
 pub mod layout;
 pub mod list;
 pub mod repro;

@@ -248,6 +248,7 @@ pub fn one(
         StopReason::Quiescent => ("quiescent", vec![]),
         StopReason::Deadlock(waits) => ("deadlock", waits.clone()),
         StopReason::StepLimit(place) => ("step_limit", vec![place.clone()]),
+        StopReason::Livelock { waits, .. } => ("livelock", waits.clone()),
         StopReason::TraceFull => ("trace_full", vec![]),
     };
     let run = OneRun {

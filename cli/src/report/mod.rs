@@ -3,6 +3,7 @@
 
 pub mod c2c;
 pub mod counters;
+pub mod explore;
 pub mod json;
 pub mod netperf;
 pub mod one;

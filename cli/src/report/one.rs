@@ -154,6 +154,7 @@ fn stop(reason: &StopReason) -> String {
             "stopped   step limit reached; busiest: {place}\n          \
              raise it with --set step_limit=N, or look for a loop there\n"
         ),
+        StopReason::Livelock { function, .. } => format!("livelock: {function}\n"),
         StopReason::TraceFull => {
             "stopped   the recording is full; give it more with --memory, or run a shorter time\n"
                 .to_owned()

@@ -52,6 +52,13 @@ pub enum StopReason {
     Deadlock(Vec<String>),
     /// The step limit was hit; the text names the last function of the busiest context.
     StepLimit(String),
+    /// The CPUs go round in circles with a packet queued (explored runs only).
+    Livelock {
+        /// The busiest CPU and its function.
+        function: String,
+        /// Device events that would end it, if any are due.
+        waits: Vec<String>,
+    },
     /// The recording ran out of its memory.
     TraceFull,
 }
@@ -150,7 +157,7 @@ impl Engine {
 
     /// Whether the run is to go no further.
     #[inline(always)]
-    fn over(&self) -> bool {
+    pub fn over(&self) -> bool {
         self.halted.get() || self.exhausted()
     }
 
@@ -233,6 +240,28 @@ impl Engine {
             armed.set(DISARMED);
         }
         ok
+    }
+
+    /// Takes the earliest event without moving the clock, for a run whose order is explored: whose it is
+    /// and for when. A context's event that no longer counts is skipped.
+    pub fn take(&self) -> Option<(Instant, Event)> {
+        loop {
+            let key = self.queue.borrow_mut().pop()?;
+            let event = Event {
+                id: (key as u64 & ((1 << ID_BITS) - 1)) as u32,
+                seq: key as u64 >> ID_BITS & ((1 << SEQ_BITS) - 1),
+            };
+            if self.armed.get(event.id as usize).is_none() || self.accepts(event) {
+                return Some((Instant::from_ps((key >> 64) as u64), event));
+            }
+        }
+    }
+
+    /// Sets the clock of a run whose order is explored; it never goes back.
+    pub fn set_clock(&self, to: Instant) {
+        if to > self.now.get() {
+            self.last.set(self.now.replace(to));
+        }
     }
 
     #[inline(always)]

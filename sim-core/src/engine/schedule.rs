@@ -6,6 +6,8 @@
 
 use super::rng::Stream;
 use super::time::Span;
+use std::fmt;
+use std::str::FromStr;
 
 /// How an access touches its word; two accesses of one word depend on each other unless both read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,15 +26,90 @@ pub enum AccessKind {
     Arrival,
 }
 
+/// Who can take the next step of an explored run.
+///
+/// As text, in tokens and tables: `1` is what runs on CPU 1, `1d` the oldest store in its buffer becoming
+/// visible (`1e` the next one that may, and so on), `1i` a hard interrupt arriving there, `v3` device event 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agent {
+    /// The context that runs on this logical CPU.
+    Cpu(u16),
+    /// A store of this CPU's buffer becomes visible: the n-th of those that may.
+    Drain(u16, u8),
+    /// A hard interrupt that was raised is taken by this CPU.
+    Irq(u16),
+    /// A device's engine: its event of this number.
+    Device(u32),
+}
+
+impl Agent {
+    /// The logical CPU it belongs to, if to one.
+    pub fn cpu(self) -> Option<u16> {
+        match self {
+            Agent::Cpu(c) | Agent::Drain(c, _) | Agent::Irq(c) => Some(c),
+            Agent::Device(_) => None,
+        }
+    }
+
+    /// Whether it is a store becoming visible.
+    pub fn is_drain(self) -> bool {
+        matches!(self, Agent::Drain(..))
+    }
+}
+
+/// Stores of one CPU that may become visible next, at most.
+pub const MAX_DRAINS: u8 = 5;
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Agent::Cpu(c) => write!(f, "{c}"),
+            Agent::Drain(c, n) => write!(f, "{c}{}", char::from(b'd' + n.min(MAX_DRAINS - 1))),
+            Agent::Irq(c) => write!(f, "{c}i"),
+            Agent::Device(n) => write!(f, "v{n}"),
+        }
+    }
+}
+
+impl FromStr for Agent {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Agent, ()> {
+        if let Some(n) = text.strip_prefix('v') {
+            return n.parse().map(Agent::Device).map_err(|_| ());
+        }
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let cpu = digits.parse().map_err(|_| ())?;
+        match text[digits.len()..].as_bytes() {
+            [] => Ok(Agent::Cpu(cpu)),
+            b"i" => Ok(Agent::Irq(cpu)),
+            [c] if (b'd'..b'd' + MAX_DRAINS).contains(c) => Ok(Agent::Drain(cpu, c - b'd')),
+            _ => Err(()),
+        }
+    }
+}
+
 /// An agent that could go next in an explored run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enabled {
-    /// The agent's number.
-    pub agent: u32,
+    /// Who.
+    pub agent: Agent,
     /// The word its next access touches, or `u32::MAX` if none.
     pub word: u32,
     /// How it touches it.
     pub kind: AccessKind,
+    /// What [`Point::state`] will be after it, or a name for that state.
+    pub next: u128,
+}
+
+/// A place of an explored run where a choice is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    /// Steps taken so far.
+    pub step: u32,
+    /// Who could go, in the order of [`Agent`]; at least one.
+    pub enabled: &'a [Enabled],
+    /// Names the state: runs that agree in it go on in the same ways.
+    pub state: u128,
 }
 
 /// Makes the choices of a run.
@@ -44,9 +121,9 @@ pub trait Schedule {
     /// A start offset below `spread` for component `name`.
     fn start(&mut self, name: &str, spread: Span) -> Span;
 
-    /// Which of `enabled` goes next (an index into it), or `None` to let time decide.
-    /// A timed schedule is never asked.
-    fn choose(&mut self, enabled: &[Enabled]) -> Option<usize>;
+    /// Which of the enabled agents goes next (an index), or `None` to end the run here. A timed schedule
+    /// is never asked.
+    fn choose(&mut self, point: &Point<'_>) -> Option<usize>;
 }
 
 /// The timed schedule: seeded integer jitter, nothing else.
@@ -89,7 +166,30 @@ impl Schedule for Timed {
         Span::from_ps(Stream::new(self.seed, &format!("{name}/start")).below(spread.ps()))
     }
 
-    fn choose(&mut self, _enabled: &[Enabled]) -> Option<usize> {
+    fn choose(&mut self, _: &Point<'_>) -> Option<usize> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_read_as_they_print() {
+        let agents = [
+            Agent::Cpu(0),
+            Agent::Cpu(12),
+            Agent::Drain(1, 0),
+            Agent::Drain(3, 4),
+            Agent::Irq(2),
+            Agent::Device(17),
+        ];
+        for agent in agents {
+            assert_eq!(agent.to_string().parse(), Ok(agent));
+        }
+        for wrong in ["", "d", "1z", "1dd", "v", "-1", "1 "] {
+            assert_eq!(wrong.parse::<Agent>(), Err(()), "{wrong}");
+        }
     }
 }

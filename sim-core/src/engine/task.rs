@@ -35,6 +35,16 @@ pub fn run(engine: &Engine, tasks: &mut [Task<'_>], fire: &mut dyn FnMut(Event) 
     }
 }
 
+/// Polls context `id`, and whomever it hands over to.
+pub fn step(engine: &Engine, tasks: &mut [Task<'_>], id: u32) {
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut next = Some(id);
+    while let Some(id) = next {
+        let _: Poll<()> = tasks[id as usize].as_mut().poll(&mut cx);
+        next = engine.take_hand_over();
+    }
+}
+
 /// Whether a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {

@@ -47,7 +47,7 @@ impl Napi {
         vector: usize,
         weight: u32,
     ) -> Napi {
-        let state = memory.lone_word(&format!("napi_struct {name}-{vector} state"), 0);
+        let state = memory.lone_word(format_args!("napi_struct {name}-{vector} state"), 0);
         Napi::at(state, dev, vector, weight)
     }
 

@@ -108,7 +108,7 @@ impl TxQueue {
             version,
         } = spec;
         let placed = memory.object(
-            &format!("netdev_queue {name}"),
+            format_args!("netdev_queue {name}"),
             layouts.get("netdev_queue", netdev_queue_layout),
         );
         let mut field = |f: &str| memory.field(&placed, f);

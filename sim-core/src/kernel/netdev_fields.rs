@@ -97,7 +97,7 @@ impl Fields {
         txqs: u32,
     ) -> Option<Fields> {
         let layout = layout.filter(|l| !l.fields.is_empty())?;
-        let placed = memory.object(&format!("net_device {name}"), layout.clone());
+        let placed = memory.object(format_args!("net_device {name}"), layout.clone());
         let mut words = Vec::new();
         for (_, _, fields) in READS {
             for &field in *fields {

@@ -70,14 +70,14 @@ impl KmemCache {
         let first_line = memory.lines(spec.name, pages * spec.per_slab * spec.lines);
         let pages = (0..pages)
             .map(|i| Page {
-                word: memory.lone_word(&format!("{} page {i} freelist", spec.name), 0),
+                word: memory.lone_word(format_args!("{} page {i} freelist", spec.name), 0),
                 free: RefCell::default(),
                 frozen: Cell::new(false),
                 on_node: Cell::new(false),
             })
             .collect();
-        let node_line = memory.lines(&format!("{} node", spec.name), 1);
-        let lock_word = memory.word(node_line, 0, &format!("{} list_lock", spec.name), 0);
+        let node_line = memory.lines(format_args!("{} node", spec.name), 1);
+        let lock_word = memory.word(node_line, 0, format_args!("{} list_lock", spec.name), 0);
         let cpu_slab = || CpuSlab {
             page: Cell::new(NONE),
             free: RefCell::default(),

@@ -61,7 +61,7 @@ impl UdpSender {
         UdpSender {
             index: index as u16,
             sndbuf,
-            wmem: memory.lone_word(&format!("udp sock {index} sk_wmem_alloc"), 0),
+            wmem: memory.lone_word(format_args!("udp sock {index} sk_wmem_alloc"), 0),
             wait: WaitQueue::default(),
         }
     }
@@ -108,10 +108,10 @@ impl UdpSock {
         rcvbuf: u32,
     ) -> UdpSock {
         let name = format!("udp sock :{port}");
-        let line = memory.lines(&format!("{name} sk_receive_queue"), 1);
-        let queue_lock = memory.word(line, 20, &format!("{name} sk_receive_queue.lock"), 0);
-        let reader = memory.lines(&format!("{name} reader_queue"), 1);
-        let reader_lock = memory.word(reader, 20, &format!("{name} reader_queue.lock"), 0);
+        let line = memory.lines(format_args!("{name} sk_receive_queue"), 1);
+        let queue_lock = memory.word(line, 20, format_args!("{name} sk_receive_queue.lock"), 0);
+        let reader = memory.lines(format_args!("{name} reader_queue"), 1);
+        let reader_lock = memory.word(reader, 20, format_args!("{name} reader_queue.lock"), 0);
         let mut lock = |word: Word, what: &str| {
             locks.push(format!("{name} {what}"));
             QSpinLock::new(word, locks.len() as u32 - 1)
@@ -123,8 +123,8 @@ impl UdpSock {
             line,
             lock: lock(queue_lock, "sk_receive_queue"),
             reader_lock: lock(reader_lock, "reader_queue"),
-            rmem: memory.lone_word(&format!("{name} sk_rmem_alloc"), 0),
-            busylock: lock(memory.lone_word(&format!("{name} busylock"), 0), "busylock"),
+            rmem: memory.lone_word(format_args!("{name} sk_rmem_alloc"), 0),
+            busylock: lock(memory.lone_word(format_args!("{name} busylock"), 0), "busylock"),
             queue: RefCell::default(),
             reader: RefCell::default(),
             deficit: Cell::new(0),

@@ -7,9 +7,11 @@ use super::Machine;
 use super::book::{By, What};
 use super::counters::add;
 use super::cpu::{Cpu, Wait};
+use super::explored::{Ask, Explored};
 use super::line::{Grant, Line, NONE, Source};
 use super::memory::{LineId, Word};
 use super::smt::Activity;
+use super::spin::SpinWait;
 use super::store_buffer::Effect;
 use super::topology::Distance;
 use crate::engine::time::{Instant, Span};
@@ -53,16 +55,32 @@ pub enum Rmw {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
+pub(super) enum At {
     Start,
     Issue,
     Bind(Instant),
+}
+
+impl Rmw {
+    /// What it makes of `old`.
+    pub(super) fn apply(self, old: u64) -> u64 {
+        match self {
+            Rmw::CmpXchg { expect, new } if old == expect => new,
+            Rmw::CmpXchg { .. } => old,
+            Rmw::Mask { clear, set } => (old & !clear) | set,
+            Rmw::Add(n) => old.wrapping_add(n),
+        }
+    }
 }
 
 /// One kind of access. Sealed: the machine's own kinds only.
 pub trait Op: Copy + Unpin {
     /// What the access yields.
     type Value;
+    /// In an explored run: what others can see of it.
+    fn ask(&self, cpu: Cpu<'_>) -> Ask;
+    /// In an explored run: takes effect.
+    fn perform(&self, cpu: Cpu<'_>, x: &Explored) -> Self::Value;
     /// Decides when the context may go on and when the data are there.
     fn issue(&self, cpu: Cpu<'_>) -> Issued;
     /// Takes effect.
@@ -72,8 +90,8 @@ pub trait Op: Copy + Unpin {
 /// When an issued access lets its context go on, and when its data are there.
 #[derive(Clone, Copy)]
 pub struct Issued {
-    resume: Instant,
-    data: Instant,
+    pub(super) resume: Instant,
+    pub(super) data: Instant,
 }
 
 /// An access under way.
@@ -93,6 +111,15 @@ impl<O: Op> Future for Access<'_, O> {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O::Value> {
         let cpu = self.cpu;
         if self.at == At::Start {
+            if cpu.s.attention.get()
+                && let Some(x) = cpu.m.explored()
+            {
+                if !cpu.explore(x, self.op.ask(cpu)) {
+                    return Poll::Pending;
+                }
+                cpu.state().wait.set(Wait::Running);
+                return Poll::Ready(self.op.perform(cpu, x));
+            }
             self.at = At::Issue;
             if !cpu.pass_work() {
                 return Poll::Pending;
@@ -121,7 +148,7 @@ impl<O: Op> Future for Access<'_, O> {
 
 /// A load. `EXPOSED`: the next step waits for its value (trylocks, spins), so nothing of a miss hides.
 #[derive(Clone, Copy)]
-pub struct Load<const EXPOSED: bool>(Word);
+pub struct Load<const EXPOSED: bool>(pub(super) Word);
 
 impl<const EXPOSED: bool> Op for Load<EXPOSED> {
     type Value = u64;
@@ -142,6 +169,12 @@ impl<const EXPOSED: bool> Op for Load<EXPOSED> {
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
         cpu.bind_load(self.0, data)
+    }
+    fn ask(&self, _: Cpu<'_>) -> Ask {
+        Ask::Load(self.0, false)
+    }
+    fn perform(&self, cpu: Cpu<'_>, x: &Explored) -> u64 {
+        cpu.explored_load(x, self.0, false)
     }
 }
 
@@ -171,6 +204,12 @@ impl Op for Store {
     }
     #[inline(always)]
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
+    fn ask(&self, _: Cpu<'_>) -> Ask {
+        Ask::Store(self.word, self.effect)
+    }
+    fn perform(&self, cpu: Cpu<'_>, x: &Explored) {
+        cpu.explored_store(x, self.word, self.effect, self.release);
+    }
 }
 
 /// A blocking atomic.
@@ -190,6 +229,12 @@ impl Op for Atomic {
     #[inline(always)]
     fn bind(&self, cpu: Cpu<'_>, data: Instant) -> u64 {
         cpu.bind_rmw(self.word, self.op, data)
+    }
+    fn ask(&self, _: Cpu<'_>) -> Ask {
+        Ask::Rmw(self.word, self.op, self.order)
+    }
+    fn perform(&self, cpu: Cpu<'_>, x: &Explored) -> u64 {
+        cpu.explored_rmw(x, self.word, self.op)
     }
 }
 
@@ -216,6 +261,10 @@ impl<const N: usize> Op for Touch<N> {
     }
     #[inline(always)]
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
+    fn ask(&self, _: Cpu<'_>) -> Ask {
+        Ask::Nothing
+    }
+    fn perform(&self, _: Cpu<'_>, _: &Explored) {}
 }
 
 /// A barrier.
@@ -261,18 +310,33 @@ impl Op for Barrier {
         }
     }
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
+    fn ask(&self, _: Cpu<'_>) -> Ask {
+        if self.full {
+            Ask::Drained
+        } else {
+            Ask::Nothing
+        }
+    }
+    fn perform(&self, cpu: Cpu<'_>, x: &Explored) {
+        if !self.full {
+            cpu.explored_wmb(x);
+        }
+    }
 }
 
 /// An instruction that waits for the store buffer and lets nothing else issue: `cli`, `pushf`, `popf`, a
-/// write to uncached memory.
+/// write to uncached memory. Of these only the last one is a barrier by its definition (`drains`).
 #[derive(Clone, Copy)]
-pub struct Serial(Span);
+pub struct Serial {
+    cost: Span,
+    drains: bool,
+}
 
 impl Op for Serial {
     type Value = ();
     fn issue(&self, cpu: Cpu<'_>) -> Issued {
         let now = cpu.m.engine.now();
-        let done = now.max(cpu.s.stores_done.get()) + self.0;
+        let done = now.max(cpu.s.stores_done.get()) + self.cost;
         cpu.stalled(done.since(now));
         let (kind, owner) = (Kind::Barrier, cpu.m.base + cpu.ctx);
         cpu.m.engine.step(now, owner, kind as u16, u32::MAX, 2);
@@ -282,6 +346,14 @@ impl Op for Serial {
         }
     }
     fn bind(&self, _: Cpu<'_>, _: Instant) {}
+    fn ask(&self, _: Cpu<'_>) -> Ask {
+        if self.drains {
+            Ask::Drained
+        } else {
+            Ask::Nothing
+        }
+    }
+    fn perform(&self, _: Cpu<'_>, _: &Explored) {}
 }
 
 impl<'w> Cpu<'w> {
@@ -359,6 +431,10 @@ impl<'w> Cpu<'w> {
         }
     }
 
+    fn serial(self, cost: Span, drains: bool) -> Access<'w, Serial> {
+        self.access(Serial { cost, drains })
+    }
+
     /// `smp_mb()`.
     pub fn smp_mb(self) -> Access<'w, Barrier> {
         self.access(Barrier { full: true })
@@ -367,12 +443,12 @@ impl<'w> Cpu<'w> {
     /// `local_irq_save` or `local_irq_restore`: half of the pair's cost. Its effect on interrupts is
     /// the caller's ([`irq_disable`](Cpu::irq_disable)).
     pub fn irq_flags(self) -> Access<'w, Serial> {
-        self.access(Serial(self.m.costs.irq_flags))
+        self.serial(self.m.costs.irq_flags, false)
     }
 
     /// A write to a device's register (`writel`): behind all earlier stores, and nothing passes it.
     pub fn uncached_write(self) -> Access<'w, Serial> {
-        self.access(Serial(self.m.costs.mmio))
+        self.serial(self.m.costs.mmio, true)
     }
 
     /// `wmb()`, before memory that a device reads is announced: `sfence` on x86-64, which lets the store
@@ -381,7 +457,7 @@ impl<'w> Cpu<'w> {
         if self.m.costs.wmb_waits {
             self.access(Barrier { full: false }).await;
         } else {
-            self.access(Serial(Span::ZERO)).await;
+            self.serial(Span::ZERO, false).await;
         }
     }
 
@@ -424,15 +500,7 @@ impl<'w> Cpu<'w> {
 
     /// Spins until the value of `word` satisfies `ready`, and returns it.
     pub fn wait_until<F: Fn(u64) -> bool + Unpin>(self, word: Word, ready: F) -> SpinWait<'w, F> {
-        SpinWait {
-            cpu: self,
-            word,
-            ready,
-            at: At::Start,
-            since: None,
-            turning: None,
-            turned: Span::ZERO,
-        }
+        SpinWait::new(self, word, ready)
     }
 
     #[inline(always)]
@@ -731,17 +799,7 @@ impl<'w> Cpu<'w> {
         }
         let cell = &m.words[word.0 as usize].value;
         let old = cell.get();
-        let new = match op {
-            Rmw::CmpXchg { expect, new } => {
-                if old == expect {
-                    new
-                } else {
-                    old
-                }
-            }
-            Rmw::Mask { clear, set } => (old & !clear) | set,
-            Rmw::Add(n) => old.wrapping_add(n),
-        };
+        let new = op.apply(old);
         cell.set(new);
         self.note(word, What::Rmw);
         m.engine.step(
@@ -855,93 +913,5 @@ impl Machine {
             self.wake_spinner(ctx, at.max(self.engine.now()) + self.costs.spin_wake);
             ctx = next;
         }
-    }
-}
-
-/// See [`Cpu::wait_until`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct SpinWait<'w, F> {
-    cpu: Cpu<'w>,
-    word: Word,
-    ready: F,
-    at: At,
-    since: Option<Instant>,
-    /// Since when it turns on a copy of the line, and for how long it has in all.
-    turning: Option<Instant>,
-    turned: Span,
-}
-
-impl<F: Fn(u64) -> bool + Unpin> Future for SpinWait<'_, F> {
-    type Output = u64;
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u64> {
-        let cpu = self.cpu;
-        let op = Load::<true>(self.word);
-        if self.at == At::Start {
-            self.at = At::Issue;
-            if !cpu.pass_work() {
-                return Poll::Pending;
-            }
-        }
-        let data = match self.at {
-            At::Bind(data) => data,
-            _ => {
-                let now = cpu.m.engine.now();
-                if let Some(from) = self.turning.take() {
-                    // Its copy is gone: no iteration retires until the line is back.
-                    self.turned += now.since(from);
-                }
-                let issued = op.issue(cpu);
-                if issued.resume > now {
-                    cpu.m.turns(cpu.id, Activity::Stalled);
-                    if !cpu.m.engine.try_advance(issued.resume) {
-                        self.at = At::Bind(issued.data);
-                        cpu.suspend(Wait::Access, issued.resume);
-                        return Poll::Pending;
-                    }
-                }
-                issued.data
-            }
-        };
-        let value = op.bind(cpu, data);
-        if (self.ready)(value) {
-            cpu.state().wait.set(Wait::Running);
-            if let Some(since) = self.since {
-                cpu.end_spin(self.word, since, self.turned);
-            }
-            return Poll::Ready(value);
-        }
-        if self.since.is_none() {
-            self.since = Some(cpu.m.engine.now());
-            cpu.s.spinning.set(true);
-            cpu.record(Kind::SpinBegin, self.word.0, 0);
-        }
-        // Park until somebody writes the line; a store already under way wakes us too.
-        self.at = At::Issue;
-        self.turning = Some(cpu.m.engine.now());
-        let (m, line) = (cpu.m, cpu.m.line(self.word));
-        m.turns(cpu.id, Activity::Spin);
-        cpu.state().wait.set(Wait::Spin);
-        match m.stores.next_visible(line, cpu.id, m.engine.now()) {
-            Some(at) => m.wake_spinner(cpu.ctx, at + m.costs.spin_wake),
-            None => cpu.state().next_watcher.set(line.watcher.replace(cpu.ctx)),
-        }
-        Poll::Pending
-    }
-}
-
-impl Cpu<'_> {
-    /// `turned`: how long of it the line was here, so that iterations retired.
-    fn end_spin(self, word: Word, since: Instant, turned: Span) {
-        let waited = self.m.engine.now().since(since);
-        self.s.spinning.set(false);
-        add(&self.s.counters.spin, waited.ps());
-        add(&self.s.counters.branch_misses, 1);
-        add(
-            &self.s.counters.instructions,
-            turned.ps() / self.m.costs.spin_loop.ps().max(1) * self.m.costs.spin_insns,
-        );
-        self.elapse(self.m.costs.spin_exit);
-        self.record(Kind::SpinEnd, word.0, waited.ns() as u32);
     }
 }

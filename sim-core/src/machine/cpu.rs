@@ -182,6 +182,11 @@ impl CpuState {
             .map_or(NO_CTX, |l| self.active[l as usize].get())
     }
 
+    /// A woken task runs now.
+    pub fn ran(&self) {
+        self.idle_woken_at.set(None);
+    }
+
     /// The context that runs.
     pub fn top_ctx(&self) -> Option<u32> {
         Some(self.top()).filter(|&top| top != NO_CTX)
@@ -346,6 +351,10 @@ impl<'w> Cpu<'w> {
     /// Takes the interrupt that waited: this context is cut with its work to do.
     #[cold]
     fn attend(self) -> bool {
+        if self.m.explored().is_some() {
+            self.s.owed.set(Span::ZERO);
+            return true;
+        }
         self.s.attention.set(false);
         let ctx = self.state();
         ctx.rest.set(self.s.owed.replace(Span::ZERO));
@@ -396,7 +405,7 @@ impl<'w> Cpu<'w> {
     pub fn irq_disable(self) {
         self.s.irqs_off.set(true);
         // One that was raised and not taken yet waits for `irq_enable`.
-        self.s.attention.set(false);
+        self.s.attention.set(self.m.explored().is_some());
     }
 
     /// Unmasks hard interrupts; a waiting one is taken at the next step.
@@ -777,6 +786,10 @@ impl Machine {
         assert!(vector < 64, "vectors 0..64");
         let s = &self.cpus[usize::from(cpu)];
         s.irqs.set(s.irqs.get() | 1 << vector);
+        if let Some(x) = self.explored() {
+            self.raised(x, cpu);
+            return;
+        }
         if s.irqs_off.get() || s.top_level() == Some(Level::Hardirq) {
             return;
         }
@@ -808,6 +821,22 @@ impl Machine {
         self.enter(cpu, Level::Hardirq);
         self.engine
             .arm(self.engine.now(), self.base + s.hardirq_ctx.get());
+    }
+
+    /// Whether `cpu` could take a hard interrupt that was raised.
+    pub(super) fn irq_can_come(&self, cpu: u16) -> bool {
+        let s = &self.cpus[usize::from(cpu)];
+        s.irqs.get() != 0 && !s.irqs_off.get() && s.top_level() != Some(Level::Hardirq)
+    }
+
+    /// Puts the hard interrupt context of `cpu` on top, in an explored run; returns its engine id.
+    pub(super) fn interrupt(&self, cpu: u16) -> u32 {
+        let s = &self.cpus[usize::from(cpu)];
+        if let Some(top) = s.top_ctx() {
+            self.ctxs[top as usize].suspended.set(true);
+        }
+        self.enter(cpu, Level::Hardirq);
+        self.base + s.hardirq_ctx.get()
     }
 
     fn finish(&self, cpu: Cpu<'_>, run_softirqs: bool) {
@@ -858,6 +887,8 @@ impl Machine {
                     self.engine.arm(at, self.base + below);
                 }
             }
+            // An explored run: it is at a point, and waits for its turn.
+            Wait::Access => {}
             other => unreachable!("a suspended context cannot wait like {other:?}"),
         }
     }

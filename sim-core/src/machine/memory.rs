@@ -4,6 +4,7 @@
 
 use super::layout::{LINE_BYTES, Layout};
 use crate::trace::{LineName, WordName};
+use std::fmt::Display;
 
 /// A shared word: a handle into the machine's arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +44,8 @@ pub struct Placement {
     pub(super) line_of: Vec<u32>,
     pub(super) initial: Vec<u64>,
     pub(super) lines: u32,
+    quiet: Vec<bool>,
+    is_quiet: bool,
     words: Vec<WordName>,
     line_names: Vec<LineName>,
     named: bool,
@@ -70,14 +73,30 @@ impl Placement {
         self.named
     }
 
-    /// Places `n` fresh lines called `name`.
-    pub fn lines(&mut self, name: &str, n: u32) -> LineId {
+    /// Whether the words placed from now on are bookkeeping that no order of steps is explored around: the
+    /// allocator's, say.
+    pub fn set_quiet(&mut self, quiet: bool) {
+        self.is_quiet = quiet;
+    }
+
+    /// Which words are bookkeeping.
+    pub(crate) fn take_quiet(&mut self) -> Vec<bool> {
+        std::mem::take(&mut self.quiet)
+    }
+
+    /// Where no access has a price nobody asks who holds a line: none are made.
+    pub(crate) fn drop_lines(&mut self) {
+        self.lines = 0;
+    }
+
+    /// Places `n` fresh lines called `name`. Names are only made where they are wanted.
+    pub fn lines(&mut self, name: impl Display, n: u32) -> LineId {
         let first = self.lines;
         self.lines += n;
         if self.named {
             self.line_names.extend((0..n).map(|i| LineName {
                 name: if n == 1 {
-                    name.to_owned()
+                    name.to_string()
                 } else {
                     format!("{name} line {i}")
                 },
@@ -87,13 +106,20 @@ impl Placement {
     }
 
     /// Places a word at `offset` of `line`, holding `initial`.
-    pub fn word(&mut self, line: LineId, offset: u16, name: &str, initial: u64) -> Word {
+    pub fn word(
+        &mut self,
+        line: LineId,
+        offset: u16,
+        name: impl Display,
+        initial: u64,
+    ) -> Word {
         let word = self.line_of.len() as u32;
         self.line_of.push(line.0);
+        self.quiet.push(self.is_quiet);
         self.initial.push(initial);
         if self.named {
             self.words.push(WordName {
-                name: name.to_owned(),
+                name: name.to_string(),
                 line: line.0,
                 offset,
             });
@@ -102,16 +128,21 @@ impl Placement {
     }
 
     /// A word alone on its line.
-    pub fn lone_word(&mut self, name: &str, initial: u64) -> Word {
-        let line = self.lines(name, 1);
+    pub fn lone_word(&mut self, name: impl Display, initial: u64) -> Word {
+        let line = self.lines(&name, 1);
         self.word(line, 0, name, initial)
     }
 
     /// Places an object with this layout on fresh lines.
-    pub fn object(&mut self, object: &str, layout: Layout) -> Placed {
-        let first = self.lines(object, layout.lines());
+    pub fn object(&mut self, object: impl Display, layout: Layout) -> Placed {
+        let first = self.lines(&object, layout.lines());
         Placed {
-            object: object.to_owned(),
+            // Only names are made of it.
+            object: if self.named {
+                object.to_string()
+            } else {
+                String::new()
+            },
             layout,
             first,
         }
@@ -127,8 +158,8 @@ impl Placement {
             panic!("layout `{}` has no field `{field}`", placed.layout.name)
         };
         let line = placed.first.nth(f.offset / LINE_BYTES);
-        let name = format!("{} {field}", placed.object);
-        self.word(line, (f.offset % LINE_BYTES) as u16, &name, 0)
+        let name = format_args!("{} {field}", placed.object);
+        self.word(line, (f.offset % LINE_BYTES) as u16, name, 0)
     }
 
     /// The names of words and lines, for the trace.

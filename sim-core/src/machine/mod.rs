@@ -6,11 +6,13 @@ mod copies;
 pub mod cost;
 pub mod counters;
 mod cpu;
+pub(crate) mod explored;
 pub mod layout;
 mod line;
 pub mod memory;
 pub mod nic;
 mod smt;
+mod spin;
 mod store_buffer;
 pub mod topology;
 
@@ -26,6 +28,7 @@ use book::Book;
 use cost::{Arch, MemoryModel, Param, Profile};
 use counters::{Reading, add};
 use cpu::{CpuState, Ctx};
+use explored::Explored;
 use line::{Coherence, Line, Moves};
 use memory::{Placement, Word};
 use smt::Fills;
@@ -132,6 +135,39 @@ impl Costs {
         }
     }
 
+    /// Nothing costs anything.
+    fn free() -> Costs {
+        Costs {
+            ps_per_kinsn: 0,
+            hide: Span::ZERO,
+            rmw: Span::ZERO,
+            this_cpu: Span::ZERO,
+            mb: Span::ZERO,
+            wmb: Span::ZERO,
+            spin_wake: Span::ZERO,
+            spin_loop: Span::ZERO,
+            spin_insns: 0,
+            spin_exit: Span::ZERO,
+            irq_flags: Span::ZERO,
+            cycle: Span::ZERO,
+            beside_spin: 1000,
+            clock_read: Span::ZERO,
+            mmio: Span::ZERO,
+            copy_byte: Span::ZERO,
+            cold_line: Span::ZERO,
+            indirect_call: Span::ZERO,
+            irq_entry: Span::ZERO,
+            context_switch: Span::ZERO,
+            smt_gain: 0,
+            jitter_chunk: 1,
+            store_buffer: true,
+            fifo_stores: true,
+            rmw_drains: true,
+            posted_atomics: false,
+            wmb_waits: false,
+        }
+    }
+
     /// Time of `n` instructions without misses.
     #[inline(always)]
     fn insns(&self, n: u32) -> Span {
@@ -170,6 +206,8 @@ pub struct Machine {
     /// Who accessed what; only with names.
     book: Option<Box<Book>>,
     stores: StoreBuffers,
+    /// Only where the order of steps is explored.
+    explored: Option<Box<Explored>>,
     cpus: Vec<CpuState>,
     /// By core.
     fills: Vec<Fills>,
@@ -249,6 +287,7 @@ impl Machine {
                 })
                 .collect(),
             stores: StoreBuffers::default(),
+            explored: None,
             coherence,
             cpus,
             fair: FairShare::default(),
@@ -353,6 +392,9 @@ impl Machine {
 
     /// The value of `word` with every issued store in it: for checks after a run and for setting up.
     pub fn peek(&self, word: Word) -> u64 {
+        if self.explored.is_some() {
+            return self.words[word.0 as usize].value.get();
+        }
         let line = self.line(word);
         self.settle_line(line, Instant::NEVER);
         self.words[word.0 as usize].value.get()
@@ -372,7 +414,9 @@ impl Machine {
 
     /// A device writes a line by DMA.
     pub fn dma_write(&self, line: memory::LineId) {
-        self.coherence.dma_write(&self.lines[line.0 as usize]);
+        if let Some(line) = self.lines.get(line.0 as usize) {
+            self.coherence.dma_write(line);
+        }
     }
 
     /// A start offset for component `name` below `spread`.

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 
 /// What a store does to its word when it becomes visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub enum Effect {
     /// `new = (old & !clear) | set`; a plain store clears all bits.
     Mask { clear: u64, set: u64 },
     /// `new = old + n`.

@@ -1,5 +1,6 @@
 //! From a configuration to a world that can run: a straight list.
 
+use super::explored::Exploring;
 use super::hardware::{bql_limits, flood, mlx5, port, rx_pages};
 use super::qdiscs::{Spot, kind_of, qdisc, qdisc_room};
 use super::{Options, Shared};
@@ -91,7 +92,7 @@ pub(super) struct Host {
     pub lock_names: Vec<String>,
     /// First flow of each workload.
     pub flow_of: Vec<u32>,
-    first_ctx: u32,
+    pub first_ctx: u32,
 }
 
 impl Host {
@@ -142,12 +143,26 @@ struct Plan {
 }
 
 impl World {
+    /// A world whose order is decided by costs.
     pub fn build(config: &Config, options: &Options) -> World {
+        let schedule = schedule(config, options.seed);
+        World::build_for(config, options, &schedule, None)
+    }
+
+    /// A world whose order is decided by `schedule`, with costs or (`exploring`) without.
+    pub fn build_for(
+        config: &Config,
+        options: &Options,
+        schedule: &Rc<RefCell<dyn Schedule>>,
+        exploring: Option<&Exploring<'_>>,
+    ) -> World {
         let mut names = Names {
             scenario: config.name.clone(),
             ..Names::default()
         };
-        names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        if options.names || exploring.is_none() {
+            names.functions = Func::ALL.iter().map(|f| f.name().to_owned()).collect();
+        }
         if config.hosts.iter().any(|h| h.kernel.watchdog.is_some()) {
             names.marks.push(watchdog::MARK_NAME.to_owned());
         }
@@ -179,7 +194,6 @@ impl World {
             )),
             sink: Rc::new(Sink::new(options.trace)),
         };
-        let schedule = schedule(config, options.seed);
         let windows = config.hosts.iter().flat_map(|h| &h.workloads);
         let windows = windows
             .filter_map(|w| match w {
@@ -213,6 +227,7 @@ impl World {
                 names: &mut names,
                 named: options.names,
                 windows: &windows,
+                exploring: exploring.map(|e| (e, index)),
             };
             let built = builder.build(plan, &shared, schedule.clone());
             built.kernel.timers.set(builder.first_device);
@@ -648,6 +663,8 @@ struct HostBuilder<'a> {
     names: &'a mut Names,
     named: bool,
     windows: &'a BTreeMap<u16, u32>,
+    /// With the number of the host.
+    exploring: Option<(&'a Exploring<'a>, usize)>,
 }
 
 impl HostBuilder<'_> {
@@ -657,13 +674,18 @@ impl HostBuilder<'_> {
         // Word and line numbers of later hosts follow those of earlier ones only in the names.
         let mut locks = Vec::new();
         let kernel = self.kernel(&plan, cpus, &mut memory, &mut locks);
+        let first_word = self.names.words.len() as u32;
         let (words, lines) = memory.take_names();
         self.names.words.extend(words);
         self.names.lines.extend(lines);
         self.names
             .locks
             .extend(locks.iter().map(|l| format!("{}{l}", self.prefix)));
-        let machine = Machine::new(
+        let quiet = memory.take_quiet();
+        if self.exploring.is_some() {
+            memory.drop_lines();
+        }
+        let mut machine = Machine::new(
             &self.host.machine,
             self.place,
             memory,
@@ -672,6 +694,11 @@ impl HostBuilder<'_> {
             shared.sink.clone(),
             schedule,
         );
+        if let Some((exploring, index)) = self.exploring {
+            let contexts = &plan.contexts;
+            let x = exploring.explored(index, &self.host.machine, contexts, quiet, first_word);
+            machine = machine.exploring(x);
+        }
         for cpu in 0..cpus as u16 {
             self.names.cpus.push(format!("{}CPU{cpu}", self.prefix));
             self.names.cores.push(machine.topology().core_of(cpu));
@@ -705,7 +732,10 @@ impl HostBuilder<'_> {
             "skbuff_head_cache list_lock".to_owned(),
             "kmalloc-1k list_lock".to_owned(),
         ]);
+        // Who gets which object changes no verdict.
+        memory.set_quiet(true);
         let skbs = Skbs::place(memory, plan.skb_capacity(host), cpus, [0, 1]);
+        memory.set_quiet(false);
         let mut kernel = Kernel {
             config: host.kernel.clone(),
             skbs,
@@ -879,8 +909,8 @@ impl HostBuilder<'_> {
                     config::NicDriver::Mlx5 => Driver::Mlx5(Box::new(mlx5(memory, &d.name, nic))),
                     config::NicDriver::Myri10ge => Driver::Myri10ge(Myri10ge {
                         pages: rx_pages(memory, &d.name, nic.rx_ring),
-                        buffers: memory.lines(&format!("{} rx buffers", d.name), nic.rx_ring),
-                        tx: memory.lines(&format!("{} myri10ge_tx_buf", d.name), 2),
+                        buffers: memory.lines(format_args!("{} rx buffers", d.name), nic.rx_ring),
+                        tx: memory.lines(format_args!("{} myri10ge_tx_buf", d.name), 2),
                         lro: Lro::new(LRO_MAX),
                         port: port(memory, &d.name, nic),
                     }),
@@ -893,7 +923,7 @@ impl HostBuilder<'_> {
                         Driver::Ixgbe(Box::new(Ixgbe {
                             rings: rings.collect(),
                             itr: nic.irq_cpus.iter().map(|_| Itr::new(adaptive)).collect(),
-                            adapter: memory.lines(&format!("{} adapter tx_ring[]", d.name), 1),
+                            adapter: memory.lines(format_args!("{} adapter tx_ring[]", d.name), 1),
                             port: port(memory, &d.name, nic),
                             forward_to: Cell::new(None),
                         }))

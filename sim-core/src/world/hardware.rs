@@ -22,7 +22,7 @@ pub(super) fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Por
     let mut port = Port::new(Wire::new(nic.rate, nic.wire_overhead, least), Span::ZERO);
     let mut ring = |which: &str, size: u32| {
         memory.lines(
-            &format!("{name} {which} ring"),
+            format_args!("{name} {which} ring"),
             size.div_ceil(DESCS_PER_LINE),
         )
     };
@@ -42,7 +42,7 @@ pub(super) fn port(memory: &mut Placement, name: &str, nic: &config::Nic) -> Por
 /// `_count` of each page of receive buffers, on a line of its own; two buffers are on a page.
 pub(super) fn rx_pages(memory: &mut Placement, name: &str, rx_ring: u32) -> Word {
     let word =
-        |memory: &mut Placement, n| memory.lone_word(&format!("{name} rx page {n} _count"), 0);
+        |memory: &mut Placement, n| memory.lone_word(format_args!("{name} rx page {n} _count"), 0);
     let first = word(memory, 0);
     for n in 1..rx_ring.div_ceil(2) {
         word(memory, n);
@@ -56,7 +56,7 @@ pub(super) fn mlx5(memory: &mut Placement, name: &str, nic: &config::Nic) -> Mlx
     let mut port = port(memory, name, nic);
     for _ in 0..channels {
         // Descriptors of 64 bytes.
-        let lines = memory.lines(&format!("{name} xdp ring"), nic.tx_ring);
+        let lines = memory.lines(format_args!("{name} xdp ring"), nic.tx_ring);
         port.tx.push(TxRing::new(nic.tx_ring, lines, 1));
     }
     port.tx = std::mem::take(&mut port.tx)
@@ -70,7 +70,7 @@ pub(super) fn mlx5(memory: &mut Placement, name: &str, nic: &config::Nic) -> Mlx
         pages: Pages::place(memory, name, pages),
         program: Cell::new(None),
         cqs: memory.lines(
-            &format!("{name} completion queues"),
+            format_args!("{name} completion queues"),
             channels as u32 * CQ_LINES,
         ),
         session: (0..channels).map(|_| Cell::new(0)).collect(),

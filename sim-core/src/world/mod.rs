@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod collect;
+mod explored;
 mod hardware;
 #[cfg(test)]
 mod kernel_tests;
@@ -25,6 +26,8 @@ use crate::violation::{Law, Violation};
 use crate::workload;
 use build::{Body, Host, TIMERS, World};
 use std::rc::Rc;
+
+pub use explored::{Explore, explore, memory_model};
 
 /// How to run a configuration. Nothing in here changes what happens, but for the seed.
 #[derive(Clone, Debug)]

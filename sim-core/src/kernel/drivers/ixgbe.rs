@@ -138,7 +138,7 @@ impl Ring {
         count: u32,
     ) -> Ring {
         let layout = layouts.get("ixgbe_ring", ixgbe_ring_layout);
-        let placed = memory.object(&format!("ixgbe_ring {name}"), layout);
+        let placed = memory.object(format_args!("ixgbe_ring {name}"), layout);
         let mut field = |f: &str| memory.field(&placed, f);
         let (tail, next_to_use) = (field("tail"), field("next_to_use"));
         let (next_to_clean, stats) = (field("next_to_clean"), field("stats"));
@@ -150,7 +150,7 @@ impl Ring {
             next_to_clean,
             stats,
             buffer_info: memory.lines(
-                &format!("ixgbe_ring {name} tx_buffer_info"),
+                format_args!("ixgbe_ring {name} tx_buffer_info"),
                 bytes.div_ceil(LINE_BYTES),
             ),
             count,

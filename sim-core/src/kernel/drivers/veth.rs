@@ -51,13 +51,13 @@ impl Veth {
             locks.push(format!("{ring} producer_lock"));
             VethRq {
                 ring: PtrRing::place(memory, &ring, RING_SIZE, locks.len() as u32 - 1),
-                masked: memory.lone_word(&format!("veth_rq {name} rx_notify_masked"), 0),
+                masked: memory.lone_word(format_args!("veth_rq {name} rx_notify_masked"), 0),
                 napi: Cell::new(usize::MAX),
             }
         });
         Veth {
             peer,
-            dropped: memory.lone_word(&format!("veth_priv {name} dropped"), 0),
+            dropped: memory.lone_word(format_args!("veth_priv {name} dropped"), 0),
             rq,
         }
     }

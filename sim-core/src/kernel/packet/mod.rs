@@ -160,12 +160,12 @@ pub(crate) struct Open {
 impl PacketSock {
     pub(crate) fn place(memory: &mut Placement, name: &str, open: Open) -> PacketSock {
         let name = format!("packet socket {name}");
-        let wmem = memory.lone_word(&format!("{name} sk_wmem_alloc"), 1);
+        let wmem = memory.lone_word(format_args!("{name} sk_wmem_alloc"), 1);
         let ring = (open.frames > 0).then(|| {
-            let mutex = memory.lone_word(&format!("{name} pg_vec_lock"), 1);
+            let mutex = memory.lone_word(format_args!("{name} pg_vec_lock"), 1);
             let status: Vec<Word> = (0..open.frames)
                 .map(|f| {
-                    memory.lone_word(&format!("{name} frame {f} tp_status"), tp_status::AVAILABLE)
+                    memory.lone_word(format_args!("{name} frame {f} tp_status"), tp_status::AVAILABLE)
                 })
                 .collect();
             Ring {

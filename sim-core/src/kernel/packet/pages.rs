@@ -53,11 +53,11 @@ impl Pages {
             let name = format!("{name} page {p}");
             let line = memory.lines(&name, 1);
             all.flags
-                .push(memory.word(line, 0, &format!("{name} flags"), 0));
+                .push(memory.word(line, 0, format_args!("{name} flags"), 0));
             all.mapcount
-                .push(memory.word(line, 24, &format!("{name} _mapcount"), 0));
+                .push(memory.word(line, 24, format_args!("{name} _mapcount"), 0));
             all.count
-                .push(memory.word(line, 28, &format!("{name} _count"), 1));
+                .push(memory.word(line, 28, format_args!("{name} _count"), 1));
         }
         all
     }

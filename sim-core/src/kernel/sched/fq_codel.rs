@@ -91,7 +91,7 @@ impl FqCodel {
     pub(crate) fn place(memory: &mut Placement, name: &str, settings: Settings) -> FqCodel {
         FqCodel {
             settings,
-            lines: memory.lines(&format!("Qdisc {name} flows"), settings.flows),
+            lines: memory.lines(format_args!("Qdisc {name} flows"), settings.flows),
             state: RefCell::new(State {
                 buckets: (0..settings.flows).map(|_| Bucket::default()).collect(),
                 new: VecDeque::new(),

@@ -34,7 +34,7 @@ impl Prio {
         priomap: [u8; 16],
     ) -> Prio {
         let band = |i| Band {
-            line: memory.lines(&format!("Qdisc {name} band {i}"), 1),
+            line: memory.lines(format_args!("Qdisc {name} band {i}"), 1),
             list: RefCell::default(),
         };
         Prio {

@@ -28,21 +28,21 @@ pub struct PtrRing {
 impl PtrRing {
     /// Places a ring of `size` slots; its producer lock gets number `lock` in the trace.
     pub fn place(memory: &mut Placement, name: &str, size: u32, lock: u32) -> PtrRing {
-        let p = memory.lines(&format!("{name} producer"), 1);
-        let producer = memory.word(p, 0, &format!("{name} producer"), 0);
-        let lock_word = memory.word(p, 4, &format!("{name} producer_lock"), 0);
-        let c = memory.lines(&format!("{name} consumer"), 1);
-        let consumer_head = memory.word(c, 0, &format!("{name} consumer_head"), 0);
-        let consumer_tail = memory.word(c, 4, &format!("{name} consumer_tail"), 0);
-        let geometry = memory.lone_word(&format!("{name} size"), u64::from(size));
-        let lines = memory.lines(&format!("{name} queue"), size.div_ceil(SLOTS_PER_LINE));
+        let p = memory.lines(format_args!("{name} producer"), 1);
+        let producer = memory.word(p, 0, format_args!("{name} producer"), 0);
+        let lock_word = memory.word(p, 4, format_args!("{name} producer_lock"), 0);
+        let c = memory.lines(format_args!("{name} consumer"), 1);
+        let consumer_head = memory.word(c, 0, format_args!("{name} consumer_head"), 0);
+        let consumer_tail = memory.word(c, 4, format_args!("{name} consumer_tail"), 0);
+        let geometry = memory.lone_word(format_args!("{name} size"), u64::from(size));
+        let lines = memory.lines(format_args!("{name} queue"), size.div_ceil(SLOTS_PER_LINE));
         let slots: Vec<Word> = (0..size)
             .map(|i| {
                 let at = (i % SLOTS_PER_LINE * 8) as u16;
                 memory.word(
                     lines.nth(i / SLOTS_PER_LINE),
                     at,
-                    &format!("{name} queue[{i}]"),
+                    format_args!("{name} queue[{i}]"),
                     0,
                 )
             })

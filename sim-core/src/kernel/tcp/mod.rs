@@ -173,11 +173,11 @@ impl Sock {
             window: spec.window,
             mss: spec.mss,
             lock: QSpinLock::new(
-                memory.lone_word(&format!("{name} slock"), 0),
+                memory.lone_word(format_args!("{name} slock"), 0),
                 locks.len() as u32 - 1,
             ),
             lines: memory.lines(&name, 4),
-            wmem_word: memory.lone_word(&format!("{name} sk_wmem_alloc"), 0),
+            wmem_word: memory.lone_word(format_args!("{name} sk_wmem_alloc"), 0),
             owned: Cell::new(false),
             backlog: RefCell::default(),
             snd: Snd::default(),

@@ -31,7 +31,7 @@ pub struct Pages {
 impl Pages {
     pub(crate) fn place(memory: &mut Placement, name: &str, count: u32) -> Pages {
         Pages {
-            lines: memory.lines(&format!("{name} rx pages"), 2 * count),
+            lines: memory.lines(format_args!("{name} rx pages"), 2 * count),
             free: RefCell::new((0..count).collect()),
             used: RefCell::new(vec![None; count as usize]),
         }
