@@ -338,7 +338,10 @@ impl Printer {
         if let Some(token) = &explore.schedule {
             self.line(2, format!("schedule: {:?},", token.to_string()));
         }
-        let repair = explore.repair.iter().map(|(path, ron)| format!("{path:?}: {ron:?}"));
+        let repair = explore
+            .repair
+            .iter()
+            .map(|(path, ron)| format!("{path:?}: {ron:?}"));
         let repair: Vec<String> = repair.collect();
         self.line(2, format!("repair: {{{}}},", repair.join(", ")));
         self.line(1, "),");

@@ -149,7 +149,12 @@ impl Bql {
     /// the line after.
     pub(crate) fn place(memory: &mut Placement, name: &str, line: LineId, limits: Limits) -> Bql {
         let mut word = |offset, what: &str| {
-            memory.word(line, offset, format_args!("netdev_queue {name} dql.{what}"), 0)
+            memory.word(
+                line,
+                offset,
+                format_args!("netdev_queue {name} dql.{what}"),
+                0,
+            )
         };
         let (num_queued, adj_limit) = (word(24, "num_queued"), word(28, "adj_limit"));
         let last_obj_cnt = word(32, "last_obj_cnt");

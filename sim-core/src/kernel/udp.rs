@@ -124,7 +124,10 @@ impl UdpSock {
             lock: lock(queue_lock, "sk_receive_queue"),
             reader_lock: lock(reader_lock, "reader_queue"),
             rmem: memory.lone_word(format_args!("{name} sk_rmem_alloc"), 0),
-            busylock: lock(memory.lone_word(format_args!("{name} busylock"), 0), "busylock"),
+            busylock: lock(
+                memory.lone_word(format_args!("{name} busylock"), 0),
+                "busylock",
+            ),
             queue: RefCell::default(),
             reader: RefCell::default(),
             deficit: Cell::new(0),

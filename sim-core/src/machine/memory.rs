@@ -106,13 +106,7 @@ impl Placement {
     }
 
     /// Places a word at `offset` of `line`, holding `initial`.
-    pub fn word(
-        &mut self,
-        line: LineId,
-        offset: u16,
-        name: impl Display,
-        initial: u64,
-    ) -> Word {
+    pub fn word(&mut self, line: LineId, offset: u16, name: impl Display, initial: u64) -> Word {
         let word = self.line_of.len() as u32;
         self.line_of.push(line.0);
         self.quiet.push(self.is_quiet);

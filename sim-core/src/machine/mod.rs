@@ -154,6 +154,7 @@ impl Costs {
             clock_read: Span::ZERO,
             mmio: Span::ZERO,
             copy_byte: Span::ZERO,
+            copy_warm: Span::ZERO,
             cold_line: Span::ZERO,
             indirect_call: Span::ZERO,
             irq_entry: Span::ZERO,

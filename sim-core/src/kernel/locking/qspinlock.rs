@@ -31,7 +31,12 @@ impl McsNodes {
         let mut words = |field: &str, at: u16| {
             let first = memory.word(line, at, format_args!("{name} 0 {field}"), 0);
             for i in 1..MCS_NODES {
-                memory.word(line, at + 16 * i as u16, format_args!("{name} {i} {field}"), 0);
+                memory.word(
+                    line,
+                    at + 16 * i as u16,
+                    format_args!("{name} {i} {field}"),
+                    0,
+                );
             }
             first
         };

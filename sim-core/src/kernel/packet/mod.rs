@@ -165,7 +165,10 @@ impl PacketSock {
             let mutex = memory.lone_word(format_args!("{name} pg_vec_lock"), 1);
             let status: Vec<Word> = (0..open.frames)
                 .map(|f| {
-                    memory.lone_word(format_args!("{name} frame {f} tp_status"), tp_status::AVAILABLE)
+                    memory.lone_word(
+                        format_args!("{name} frame {f} tp_status"),
+                        tp_status::AVAILABLE,
+                    )
                 })
                 .collect();
             Ring {

@@ -200,7 +200,10 @@ impl Qdisc {
             child,
             locks,
         } = at;
-        let placed = memory.object(format_args!("Qdisc {name}"), layouts.get("Qdisc", layout_5_11));
+        let placed = memory.object(
+            format_args!("Qdisc {name}"),
+            layouts.get("Qdisc", layout_5_11),
+        );
         let mut field = |f: &str| memory.field(&placed, f);
         let mut lock = |word: Word, what: &str| {
             locks.push(format!("{name} {what}"));
