@@ -2,6 +2,7 @@
 
 use crate::value;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use sim_core::explore::Token;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -114,6 +115,9 @@ pub struct Run {
     /// Threads [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = value::jobs)]
     pub jobs: Option<usize>,
+    /// Run this schedule, as `skbsim explore` printed it
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["seed", "seeds"])]
+    pub schedule: Option<Token>,
     /// Write a recording of the run for `skbsim view`
     #[arg(long, value_name = "OUT", conflicts_with = "seeds")]
     pub trace: Option<PathBuf>,
@@ -148,12 +152,12 @@ pub struct Explore {
     /// CPUs that send x packets of each [default: the scenario's, or 2x2 if it never ends]
     #[arg(long, value_name = "CxP")]
     pub size: Option<sim_core::explore::Size>,
-    /// Try all schedules with so many preemptions
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=8))]
-    pub bound: u32,
-    /// Before that, all schedules with so many deviations from the usual one
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=4))]
-    pub deviations: u32,
+    /// Try all schedules with so many preemptions [default: the scenario's, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=8))]
+    pub bound: Option<u32>,
+    /// Before that, all with so many deviations from the usual one [default: the scenario's, or 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=4))]
+    pub deviations: Option<u32>,
     /// PCT schedules
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub pct: u64,
@@ -296,6 +300,9 @@ pub struct View {
     /// Run this seed [default: 0]
     #[arg(long, value_name = "N", value_parser = value::seed)]
     pub seed: Option<u64>,
+    /// Show this schedule, as `skbsim explore` printed it; a step counts as 1ns
+    #[arg(long, value_name = "TOKEN", conflicts_with = "seed")]
+    pub schedule: Option<Token>,
     /// Open at this time, for example 1234.5ns or 12.3us
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub at: Option<u64>,

@@ -18,6 +18,7 @@ pub mod library;
 pub mod published;
 pub mod recording;
 pub mod report;
+pub mod schedule;
 pub mod session;
 pub mod sweep;
 #[cfg(test)]

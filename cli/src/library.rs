@@ -1,7 +1,9 @@
 //! Where scenarios come from: the `scenarios` crate, seen through what the commands need of it.
 
 use scenarios::library;
-pub use scenarios::{Bound, Expect, Loader, Point, Registry, Rejected, Scenario, Violations};
+pub use scenarios::{
+    Bound, Expect, Explore, Loader, Point, Registry, Rejected, Scenario, Violations,
+};
 pub use scenarios::{ProfileFile, print_value};
 use std::path::Path;
 

@@ -3,10 +3,13 @@
 use crate::args::{Explore, Format};
 use crate::exit::{Exit, Stop};
 use crate::report::explore as report;
+use crate::schedule;
 use crate::session::{Again, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sim_core::explore::{Hunt, Limits, Stats, USUAL_SIZE, Verdict, cut_to, size_of};
+use sim_core::explore::{Find, Limits, Stats, Verdict};
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Runs the command.
@@ -19,32 +22,18 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
             "one configuration is explored",
         ));
     }
-    let mut config = points.remove(0).config;
-    let size = args.size.or_else(|| match size_of(&config) {
-        None => Some(USUAL_SIZE),
-        Some(_) => None,
-    });
-    if let Some(size) = size {
-        config = cut_to(&config, size);
-    }
-    if size_of(&config).is_none() {
-        let text = "error: a load of this scenario never ends, so its schedules cannot be explored; give it `packets: N`";
-        return Err(Stop::new(Exit::Usage, text));
-    }
-    let hunt = Hunt {
-        label: label(scenario.name(), &config),
-        config,
-        limits: Limits {
-            deviations: args.deviations,
-            pct: args.pct,
-            preemptions: args.bound,
-            walks: args.walks,
-            runs: args.runs,
-            seed: args.seed,
-            ..Limits::default()
-        },
-        threads: args.jobs.unwrap_or_else(cores),
+    let said = scenario.explore();
+    let limits = Limits {
+        deviations: args.deviations.or(said.map(|e| e.deviations)).unwrap_or(2),
+        pct: args.pct,
+        preemptions: args.bound.or(said.map(|e| e.preemptions)).unwrap_or(3),
+        walks: args.walks,
+        runs: args.runs,
+        seed: args.seed,
+        ..Limits::default()
     };
+    let config = points.remove(0).config;
+    let hunt = schedule::hunt(&scenario, config, args.size, limits, args.jobs)?;
     (session.catch_interrupts)(&session.interrupted);
     let interrupted = session.interrupted.clone();
     let bar = progress(session);
@@ -72,6 +61,14 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
         Format::Json => report::json(&hunt, &ended, &again),
     };
     write!(session.out, "{text}")?;
+    if let (Some(name), Verdict::Found(find)) = (&args.save, &ended.verdict) {
+        let path = save(&args.input.file, name, scenario.effective(), find)?;
+        writeln!(
+            session.out,
+            "  saved:  {} (`skbsim test` runs it first)",
+            path.display()
+        )?;
+    }
     Ok(match &ended.verdict {
         Verdict::Found(_) | Verdict::FoundAll(_) => Exit::Violation,
         Verdict::Clean => Exit::Ok,
@@ -80,20 +77,48 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
     })
 }
 
-/// Scenario and variant, short enough to be pasted.
-pub fn label(scenario: &str, config: &sim_core::config::Config) -> String {
-    let variant = config
-        .hosts
-        .first()
-        .map_or("-", |h| h.kernel.lockless.name());
-    let mut name: String = scenario.chars().take(20).collect();
-    name.retain(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    format!("{name}/{variant}")
-}
-
-/// Threads that run at once here.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// Writes the scenario with the schedule and the law it breaks as regressions/NAME.ron beside it.
+fn save(file: &str, name: &str, effective: &str, find: &Find) -> Result<PathBuf, Stop> {
+    let fits = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    if name.is_empty() || !fits {
+        let text =
+            format!("error: `{name}` is no name for a file: use letters, digits, `-` and `_`");
+        return Err(Stop::new(Exit::Usage, text));
+    }
+    let folder = Path::new(file)
+        .parent()
+        .unwrap_or(Path::new(""))
+        .join("regressions");
+    let path = folder.join(format!("{name}.ron"));
+    let laws: BTreeSet<&str> = find.violations.iter().map(|v| v.law.name()).collect();
+    let laws: Vec<&str> = laws.into_iter().collect();
+    // What the scenario said of both is replaced.
+    let mut text = String::new();
+    let mut inside = false;
+    for line in effective.lines() {
+        inside |= line.starts_with("    explore: (");
+        if !inside && !line.starts_with("    expect: (") && line != ")" {
+            text += line;
+            text.push('\n');
+        }
+        inside &= line != "    ),";
+    }
+    text += &format!(
+        "    expect: (violations: Require([{}])),\n    explore: (schedule: \"{}\"),\n)\n",
+        laws.join(", "),
+        find.token
+    );
+    let failed = |e: std::io::Error| {
+        Stop::new(
+            Exit::Invalid,
+            format!("error: cannot write {}: {e}", path.display()),
+        )
+    };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    std::fs::write(&path, text).map_err(failed)?;
+    Ok(path)
 }
 
 fn progress(session: &Session<'_>) -> ProgressBar {

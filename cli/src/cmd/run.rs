@@ -6,10 +6,11 @@ use crate::exit::{Exit, Stop};
 use crate::expect;
 use crate::library::{Point, Scenario};
 use crate::report::seeds::{Kept, Seeds};
-use crate::report::{json, one, seeds};
+use crate::report::{explore, json, one, seeds};
 use crate::session::{Again, Session};
 use crate::sweep::{Sweep, chosen, default_seeds};
 use sim_core::engine::StopReason;
+use sim_core::explore::Token;
 use sim_core::trace::{Mode, Recording};
 use sim_core::world::{Options, Outcome};
 use std::io::Write;
@@ -26,6 +27,12 @@ pub fn run(session: &mut Session<'_>, args: &Run) -> Result<Exit, Stop> {
     }
     let mut points = scenario.points();
     let alone = points.len() == 1 && args.seeds.is_none();
+    if args.schedule.is_some() && !alone {
+        return Err(one_point(
+            &points,
+            "a schedule belongs to one configuration",
+        ));
+    }
     if points.is_empty() {
         return Err(Stop::new(
             Exit::Nothing,
@@ -66,6 +73,9 @@ fn once(
     scenario: &Scenario,
     point: Point,
 ) -> Result<Exit, Stop> {
+    if let Some(token) = &args.schedule {
+        return scheduled(session, args, scenario, point, token);
+    }
     let seed = args.seed.unwrap_or(0);
     // A sweep of one point is like none: the file alone leads back here.
     let again = Again::new(&args.input.file, &args.input.set);
@@ -124,6 +134,46 @@ fn once(
         !misses.is_empty(),
         limited(&outcome.stop),
     ))
+}
+
+/// Runs a schedule that `skbsim explore` found.
+fn scheduled(
+    session: &mut Session<'_>,
+    args: &Run,
+    scenario: &Scenario,
+    point: Point,
+    token: &Token,
+) -> Result<Exit, Stop> {
+    let mode = if args.trace.is_some() {
+        Mode::All { bytes: args.memory }
+    } else {
+        Mode::Off
+    };
+    let again = Again::new(&args.input.file, &args.input.set);
+    let mut replay = crate::schedule::replay(scenario, point.config, token, mode)?;
+    let recording = replay.recording.take();
+    let text = match args.format {
+        Format::Text => explore::replayed(&replay, token, &again, &session.look, args.verbose),
+        Format::Json => explore::replayed_json(&replay, token, &again),
+    };
+    write!(session.out, "{text}")?;
+    if let (Some(path), Some(recording)) = (&args.trace, recording) {
+        let command = again.run_schedule(&token.to_string());
+        let bytes = save(
+            path,
+            Recording {
+                command,
+                ..recording
+            },
+        )?;
+        let size = bytes as f64 / f64::from(1 << 20);
+        writeln!(session.out, "wrote {} ({size:.1} MiB)", path.display())?;
+    }
+    Ok(if replay.violations.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Violation
+    })
 }
 
 fn limited(stop: &StopReason) -> bool {

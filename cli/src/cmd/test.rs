@@ -3,11 +3,16 @@
 use crate::args::Test;
 use crate::exit::{Exit, Stop};
 use crate::expect::{self, Miss};
+use crate::library::{Explore, Scenario, Violations};
 use crate::report::seeds::{Kept, sample};
 use crate::session::{Again, Session, Tone};
 use crate::sweep::{Sweep, default_seeds};
 use crate::text;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use sim_core::config::Config;
+use sim_core::explore::{Limits, Verdict as SearchEnd};
+use sim_core::trace::Mode;
+use sim_core::violation::Law;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -83,6 +88,9 @@ pub fn run(session: &mut Session<'_>, args: &Test) -> Result<Exit, Stop> {
 fn test(session: &mut Session<'_>, args: &Test, file: &str) -> Result<Vec<Verdict>, Stop> {
     let again = Again::new(file, &args.set);
     let scenario = session.load(file, &args.set)?;
+    if let Some(explore) = scenario.explore() {
+        return explored(session, args, file, &scenario, explore);
+    }
     let seeds = args
         .seeds
         .clone()
@@ -118,6 +126,132 @@ fn test(session: &mut Session<'_>, args: &Test, file: &str) -> Result<Vec<Verdic
         verdicts.push(verdict);
     }
     Ok(verdicts)
+}
+
+/// Tests a scenario whose schedules are explored: a verdict for each point, and for its repair.
+fn explored(
+    session: &mut Session<'_>,
+    args: &Test,
+    file: &str,
+    scenario: &Scenario,
+    explore: &Explore,
+) -> Result<Vec<Verdict>, Stop> {
+    let mut verdicts = Vec::new();
+    for point in scenario.points() {
+        let name = format!("{file} {}", point.label).trim_end().to_owned();
+        let again = Again::new(file, &args.set).with(&crate::sweep::chosen(&point.values));
+        let (found, about) = search(session, args, scenario, explore, point.config)?;
+        let expected = &scenario.expect().violations;
+        let failure = match (expected, found) {
+            (Violations::Allow, _) => None,
+            (Violations::Forbid, Ok(laws)) if laws.is_empty() => None,
+            (Violations::Forbid, Ok(laws)) => Some(format!("broken: {}", named(&laws))),
+            (Violations::Require(all), Ok(laws)) if all.iter().all(|l| laws.contains(l)) => None,
+            (Violations::Require(all), Ok(laws)) => Some(format!(
+                "required: {}; broken: {}",
+                named(all),
+                if laws.is_empty() {
+                    "none".to_owned()
+                } else {
+                    named(&laws)
+                }
+            )),
+            (_, Err(why)) => Some(why),
+        };
+        let verdict = Verdict {
+            name,
+            failures: failure
+                .map(|f| format!("{f}\n  again: {}", again.explore()))
+                .into_iter()
+                .collect(),
+            about,
+        };
+        print(session, &verdict)?;
+        verdicts.push(verdict);
+    }
+    if !explore.repair.is_empty() {
+        let set: Vec<(String, String)> = args.set.iter().chain(&explore.repair).cloned().collect();
+        let repaired = session.load(file, &set)?;
+        let search_only = Explore {
+            schedule: None,
+            ..explore.clone()
+        };
+        for point in repaired.points() {
+            let again = Again::new(file, &set).with(&crate::sweep::chosen(&point.values));
+            let (found, about) = search(session, args, &repaired, &search_only, point.config)?;
+            let failure = match found {
+                Ok(laws) if laws.is_empty() => None,
+                Ok(laws) => Some(format!("repaired, and still broken: {}", named(&laws))),
+                Err(why) => Some(why),
+            };
+            let verdict = Verdict {
+                name: format!("{file} repaired {}", point.label)
+                    .trim_end()
+                    .to_owned(),
+                failures: failure
+                    .map(|f| format!("{f}\n  again: {}", again.explore()))
+                    .into_iter()
+                    .collect(),
+                about,
+            };
+            print(session, &verdict)?;
+            verdicts.push(verdict);
+        }
+    }
+    Ok(verdicts)
+}
+
+fn named(laws: &[Law]) -> String {
+    laws.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// The laws that the given schedule breaks, or else the first that a search finds; and how it went. A schedule
+/// that belongs to an older state of the scenario or the code is searched anew.
+#[allow(clippy::type_complexity, reason = "one use")]
+fn search(
+    session: &Session<'_>,
+    args: &Test,
+    scenario: &Scenario,
+    explore: &Explore,
+    config: Config,
+) -> Result<(Result<Vec<Law>, String>, String), Stop> {
+    let mut about = String::new();
+    if let Some(token) = &explore.schedule {
+        match crate::schedule::replay(scenario, config.clone(), token, Mode::Off) {
+            Ok(replay) => {
+                let laws = replay.violations.iter().map(|v| v.law).collect();
+                return Ok((Ok(laws), "its schedule".to_owned()));
+            }
+            Err(Stop::Said(..)) => about = "its schedule is of an older state, ".to_owned(),
+            Err(other) => return Err(other),
+        }
+    }
+    let limits = Limits {
+        deviations: explore.deviations,
+        preemptions: explore.preemptions,
+        ..Limits::default()
+    };
+    let hunt = crate::schedule::hunt(scenario, config, None, limits, args.jobs)?;
+    let interrupted = session.interrupted.clone();
+    let report = crate::crash::guarded(|| {
+        hunt.run(&mut |_, _| !interrupted.load(std::sync::atomic::Ordering::Relaxed))
+    })
+    .map_err(|panic| crate::crash::report(&panic, "skbsim explore"))?;
+    let runs: u64 = report.phases.iter().map(|p| p.stats.runs()).sum();
+    about += &format!("{} schedules", text::group(runs));
+    Ok(match &report.verdict {
+        SearchEnd::Found(find) => {
+            let n = find.token.deviations.len();
+            about += &format!(", {}", text::count(n, "deviation"));
+            (Ok(find.violations.iter().map(|v| v.law).collect()), about)
+        }
+        SearchEnd::Limit(limit) => (Err(format!("not complete: {limit}")), about),
+        SearchEnd::Clean | SearchEnd::FoundAll(_) => {
+            let bound = report.preemptions.unwrap_or(0) as usize;
+            about += &format!(", complete for {}", text::count(bound, "preemption"));
+            (Ok(Vec::new()), about)
+        }
+    })
 }
 
 fn told(misses: &[Miss], again: &Again) -> Vec<String> {

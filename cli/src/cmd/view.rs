@@ -80,6 +80,20 @@ fn simulate(session: &mut Session<'_>, args: &View) -> Result<Recording, Stop> {
     if points.len() != 1 {
         return Err(super::run::one_point(&points, "the viewer shows one run"));
     }
+    if let Some(token) = &args.schedule {
+        let again = Again::new(&args.input.file, &args.input.set);
+        let config = points.remove(0).config;
+        let mode = Mode::All { bytes: args.memory };
+        let replay = crate::schedule::replay(&scenario, config, token, mode)?;
+        let recording = replay.recording;
+        let recording = recording
+            .ok_or_else(|| Stop::new(Exit::Internal, "internal error: the run kept no trace"))?;
+        let command = again.run_schedule(&token.to_string());
+        return Ok(Recording {
+            command,
+            ..recording
+        });
+    }
     let seed = args.seed.unwrap_or(0);
     let again = Again::new(&args.input.file, &args.input.set);
     let command = again.run(seed);

@@ -3,9 +3,10 @@
 use crate::session::{Again, Look, Tone};
 use crate::text::{self, Align, Table};
 use sim_core::engine::schedule::AccessKind;
-use sim_core::explore::{Agent, Find, Hunt, Race, Report, Step, Verdict};
+use sim_core::explore::{Agent, Find, Hunt, Race, Replay, Report, Step, Token, Verdict};
 use sim_core::machine::cost::MemoryModel;
 use sim_core::trace::Names;
+use sim_core::violation::Violation;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -110,9 +111,7 @@ fn bound(report: &Report) -> String {
 fn finding(find: &Find, again: &Again, look: &Look, verbose: bool) -> String {
     let mut out = String::new();
     for v in &find.violations {
-        let head = look.paint(Tone::Bad, &format!("VIOLATION {}", v.law));
-        let cpu = v.cpu.map_or(String::new(), |c| format!(" on CPU{c}"));
-        let _ = writeln!(out, "{head}{cpu} in {}\n  {}", v.function, v.what);
+        out += &violation(v, look);
     }
     let size = find.size.map_or_else(String::new, |s| format!(" at {s}"));
     let n = find.token.deviations.len();
@@ -139,6 +138,73 @@ fn finding(find: &Find, again: &Again, look: &Look, verbose: bool) -> String {
         again.view_schedule(&token)
     );
     out
+}
+
+/// A schedule that was run again.
+pub fn replayed(
+    replay: &Replay,
+    token: &Token,
+    again: &Again,
+    look: &Look,
+    verbose: bool,
+) -> String {
+    let mut out = format!(
+        "schedule  {token}\ndigest    {}   {} steps\n\n",
+        replay.digest,
+        replay.steps.len()
+    );
+    if replay.violations.is_empty() {
+        let _ = writeln!(out, "{}", look.paint(Tone::Good, "no law broken"));
+    }
+    for v in &replay.violations {
+        out += &violation(v, look);
+    }
+    out.push('\n');
+    out += &table(&replay.steps, &replay.names, &[], verbose);
+    let _ = write!(
+        out,
+        "\n  view:   {}\n",
+        again.view_schedule(&token.to_string())
+    );
+    out
+}
+
+/// The same as one document.
+pub fn replayed_json(replay: &Replay, token: &Token, again: &Again) -> String {
+    let token = token.to_string();
+    let document = serde_json::json!({
+        "schema": "skbsim.schedule/1",
+        "data": {
+            "token": token, "digest": replay.digest,
+            "size": replay.size.map(|s| s.to_string()),
+            "violations": violations_json(&replay.violations),
+            "steps": steps_json(&replay.steps, &replay.names),
+            "view": again.view_schedule(&token),
+        },
+    });
+    format!("{document:#}\n")
+}
+
+fn violation(v: &Violation, look: &Look) -> String {
+    let head = look.paint(Tone::Bad, &format!("VIOLATION {}", v.law));
+    let cpu = v.cpu.map_or(String::new(), |c| format!(" on CPU{c}"));
+    format!("{head}{cpu} in {}\n  {}\n", v.function, v.what)
+}
+
+fn violations_json(violations: &[Violation]) -> Vec<serde_json::Value> {
+    let one = |v: &Violation| serde_json::json!({"law": v.law.name(), "cpu": v.cpu, "function": v.function, "what": v.what});
+    violations.iter().map(one).collect()
+}
+
+fn steps_json(steps: &[Step], names: &Names) -> Vec<serde_json::Value> {
+    let one = |s: &Step| {
+        serde_json::json!({
+            "step": s.at, "agent": s.agent.to_string(), "kind": format!("{:?}", s.kind),
+            "word": word(s, names), "value": s.value, "held": s.held,
+            "function": function(s, names),
+        })
+    };
+    steps.iter().map(one).collect()
 }
 
 /// A race in words.
@@ -317,28 +383,12 @@ pub fn json(hunt: &Hunt, report: &Report, again: &Again) -> String {
         _ => &[],
     };
     let found = finds.iter().map(|find| {
-        let steps: Vec<_> = find
-            .steps
-            .iter()
-            .map(|s| {
-                json!({
-                    "agent": s.agent.to_string(), "kind": format!("{:?}", s.kind),
-                    "word": word(s, &find.names), "value": s.value, "held": s.held,
-                    "function": function(s, &find.names),
-                })
-            })
-            .collect();
-        let violations: Vec<_> = find
-            .violations
-            .iter()
-            .map(|v| json!({"law": v.law.name(), "cpu": v.cpu, "function": v.function, "what": v.what}))
-            .collect();
         let races: Vec<_> = find.races.iter().map(|r| json!([r.first, r.second])).collect();
         let token = find.token.to_string();
         json!({
             "token": token, "deviations": find.token.deviations.len(), "phase": find.phase,
-            "size": find.size.map(|s| s.to_string()), "violations": violations, "races": races,
-            "steps": steps, "replay": again.run_schedule(&token), "view": again.view_schedule(&token),
+            "size": find.size.map(|s| s.to_string()), "violations": violations_json(&find.violations), "races": races,
+            "steps": steps_json(&find.steps, &find.names), "replay": again.run_schedule(&token), "view": again.view_schedule(&token),
         })
     });
     let found: Vec<_> = found.collect();

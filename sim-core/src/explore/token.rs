@@ -35,6 +35,8 @@ pub enum TokenError {
     Part(&'static str),
 }
 
+impl std::error::Error for TokenError {}
+
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
