@@ -170,6 +170,9 @@ pub struct Explore {
     /// Seed of PCT and walks
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value::seed)]
     pub seed: u64,
+    /// Look only for these laws (repeatable) [default: what the scenario requires, or all]
+    #[arg(long = "law", value_name = "LAW", value_parser = value::law)]
+    pub laws: Vec<sim_core::violation::Law>,
     /// Go on after a finding: every different one within --deviations
     #[arg(long)]
     pub all: bool,

@@ -1,10 +1,11 @@
 //! Scenarios whose schedules are explored: how a search is set up, and how a found schedule is run again.
 
 use crate::exit::{Exit, Stop};
-use crate::library::Scenario;
+use crate::library::{Scenario, Violations};
 use sim_core::config::Config;
 use sim_core::explore::{Hunt, Limits, Refused, Replay, Size, Token, USUAL_SIZE, cut_to, size_of};
 use sim_core::trace::Mode;
+use sim_core::violation::Law;
 
 /// A search of `config`, cut to `size` or to what the scenario says.
 ///
@@ -15,6 +16,7 @@ pub fn hunt(
     config: Config,
     size: Option<Size>,
     limits: Limits,
+    laws: &[Law],
     threads: Option<usize>,
 ) -> Result<Hunt, Stop> {
     let said = scenario.explore().and_then(|e| e.size);
@@ -31,8 +33,21 @@ pub fn hunt(
         label: label(scenario.name(), &config),
         config,
         limits,
+        laws: if laws.is_empty() {
+            required(scenario)
+        } else {
+            laws.to_vec()
+        },
         threads: threads.unwrap_or_else(cores),
     })
+}
+
+/// Laws that the scenario requires to be broken: what is looked for in it.
+fn required(scenario: &Scenario) -> Vec<Law> {
+    match &scenario.expect().violations {
+        Violations::Require(laws) if scenario.explore().is_some() => laws.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// Runs the schedule `token` of `config` again.
@@ -49,6 +64,7 @@ pub fn replay(
         label: label(scenario.name(), &config),
         config,
         limits: Limits::default(),
+        laws: Vec::new(),
         threads: cores(),
     };
     hunt.replay(token, trace)

@@ -1,5 +1,6 @@
 //! Values of options: ranges of seeds, times, sizes, overrides. Each refusal says what to write instead.
 
+use sim_core::violation::Law;
 use std::ops::Range;
 
 /// Seeds `a..b`, half-open as in Rust: `0..64` is 64 seeds.
@@ -61,6 +62,15 @@ pub fn seed(text: &str) -> Result<u64, String> {
     }
     number(text)
         .ok_or_else(|| "a seed is a whole number below 2^64, decimal or 0x hexadecimal".to_owned())
+}
+
+/// A law by its name.
+pub fn law(text: &str) -> Result<Law, String> {
+    let known = Law::ALL.into_iter().find(|l| l.name() == text);
+    known.ok_or_else(|| {
+        let names: Vec<&str> = Law::ALL.iter().map(|l| l.name()).collect();
+        format!("the laws are {}", names.join(", "))
+    })
 }
 
 /// A number of threads, at least 1.

@@ -33,7 +33,7 @@ pub fn run(session: &mut Session<'_>, args: &Explore) -> Result<Exit, Stop> {
         ..Limits::default()
     };
     let config = points.remove(0).config;
-    let hunt = schedule::hunt(&scenario, config, args.size, limits, args.jobs)?;
+    let hunt = schedule::hunt(&scenario, config, args.size, limits, &args.laws, args.jobs)?;
     (session.catch_interrupts)(&session.interrupted);
     let interrupted = session.interrupted.clone();
     let bar = progress(session);

@@ -140,7 +140,7 @@ fn explored(
     for point in scenario.points() {
         let name = format!("{file} {}", point.label).trim_end().to_owned();
         let again = Again::new(file, &args.set).with(&crate::sweep::chosen(&point.values));
-        let (found, about) = search(session, args, scenario, explore, point.config)?;
+        let (found, about) = search(session, args, scenario, explore, point.config, &[])?;
         let expected = &scenario.expect().violations;
         let failure = match (expected, found) {
             (Violations::Allow, _) => None,
@@ -178,7 +178,14 @@ fn explored(
         };
         for point in repaired.points() {
             let again = Again::new(file, &set).with(&crate::sweep::chosen(&point.values));
-            let (found, about) = search(session, args, &repaired, &search_only, point.config)?;
+            let (found, about) = search(
+                session,
+                args,
+                &repaired,
+                &search_only,
+                point.config,
+                &Law::ALL,
+            )?;
             let failure = match found {
                 Ok(laws) if laws.is_empty() => None,
                 Ok(laws) => Some(format!("repaired, and still broken: {}", named(&laws))),
@@ -214,6 +221,7 @@ fn search(
     scenario: &Scenario,
     explore: &Explore,
     config: Config,
+    laws: &[Law],
 ) -> Result<(Result<Vec<Law>, String>, String), Stop> {
     let mut about = String::new();
     if let Some(token) = &explore.schedule {
@@ -231,7 +239,7 @@ fn search(
         preemptions: explore.preemptions,
         ..Limits::default()
     };
-    let hunt = crate::schedule::hunt(scenario, config, None, limits, args.jobs)?;
+    let hunt = crate::schedule::hunt(scenario, config, None, limits, laws, args.jobs)?;
     let interrupted = session.interrupted.clone();
     let report = crate::crash::guarded(|| {
         hunt.run(&mut |_, _| !interrupted.load(std::sync::atomic::Ordering::Relaxed))

@@ -123,6 +123,8 @@ pub struct Hunt {
     pub label: String,
     /// How far.
     pub limits: Limits,
+    /// Only these laws count as broken; empty: all.
+    pub laws: Vec<Law>,
     /// Threads. Any number gives the same report.
     pub threads: usize,
 }
@@ -141,6 +143,7 @@ fn scout(config: &Config, threads: usize) -> Vec<Vec<bool>> {
             config,
             points: &points,
             threads,
+            laws: &[],
         };
         let seeds: Vec<u64> = (0..SCOUTS).collect();
         let mut runs = job.each(&seeds, |&seed| {
@@ -186,6 +189,15 @@ fn memory_of(config: &Config) -> MemoryModel {
 }
 
 impl Hunt {
+    fn job<'a>(&'a self, config: &'a Config, points: &'a [Vec<bool>]) -> Job<'a> {
+        Job {
+            config,
+            points,
+            threads: self.threads,
+            laws: &self.laws,
+        }
+    }
+
     fn label(&self, config: &Config) -> String {
         let size = size::of(config).map_or_else(|| "-".to_owned(), |s| s.to_string());
         format!("{}/{size}", self.label)
@@ -227,11 +239,7 @@ impl Hunt {
         let part = Part::Systematic(Price::Deviation, bound);
         let name = part.name();
         loop {
-            let job = Job {
-                config: &config,
-                points: &points,
-                threads: self.threads,
-            };
+            let job = self.job(&config, &points);
             let mut stats = Stats::default();
             let mut watch = Watch {
                 name: &name,
@@ -314,11 +322,7 @@ impl Hunt {
         go_on: &mut GoOn<'_>,
     ) -> Result<(Report, Option<(Found, String)>), Vec<Vec<bool>>> {
         let limits = self.limits;
-        let job = Job {
-            config,
-            points,
-            threads: self.threads,
-        };
+        let job = self.job(config, points);
         let mut report = Report {
             phases: Vec::new(),
             verdict: Verdict::Clean,
@@ -439,24 +443,17 @@ impl Hunt {
         phase: String,
     ) -> Find {
         let law = found.violations[0].law;
-        let job = Job {
-            config,
-            points,
-            threads: self.threads,
-        };
+        let job = self.job(config, points);
         let (mut deviations, _) = shrink(&job, &found.deviations, law);
         let (mut best, mut known) = (config.clone(), points.to_vec());
         // As many deviations may be needed for less; more would not be simpler.
         let bound = deviations.len().min(2) as u32;
-        for size in smaller(size::of(config)) {
+        let same = size::of(config).filter(|_| deviations.len() > 1);
+        for size in smaller(size::of(config)).into_iter().chain(same) {
             let candidate = size::cut(config, size);
             let mut points = scout(&candidate, self.threads);
             let end = loop {
-                let job = Job {
-                    config: &candidate,
-                    points: &points,
-                    threads: self.threads,
-                };
+                let job = self.job(&candidate, &points);
                 let mut watch = Watch {
                     name: "fewer packets",
                     go_on: &mut |_, _| true,
@@ -479,11 +476,7 @@ impl Hunt {
             }
         }
         let before = found.deviations.len();
-        let job = Job {
-            config: &best,
-            points: &known,
-            threads: self.threads,
-        };
+        let job = self.job(&best, &known);
         self.describe(&job, &deviations, law, phase, before)
     }
 
@@ -561,11 +554,7 @@ impl Hunt {
             }
             base += host.len() as u32;
         }
-        let job = Job {
-            config: &config,
-            points: &points,
-            threads: self.threads,
-        };
+        let job = self.job(&config, &points);
         let usual = job.run(&mut Deviating::new(&[]));
         if !usual.digest.starts_with(&token.scenario) {
             return Err(Refused::Scenario(usual.digest.chars().take(6).collect()));

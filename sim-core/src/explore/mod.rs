@@ -25,6 +25,7 @@ pub use usual::{Deviating, Deviation};
 use crate::config::Config;
 use crate::engine::schedule::Schedule;
 use crate::trace::Mode;
+use crate::violation::Law;
 use crate::world::{self, Explore, Options};
 
 /// What is counted while a search goes on.
@@ -61,6 +62,8 @@ pub(crate) struct Job<'a> {
     config: &'a Config,
     points: &'a [Vec<bool>],
     threads: usize,
+    /// What is looked for; empty: any.
+    laws: &'a [Law],
 }
 
 impl Job<'_> {
@@ -70,7 +73,15 @@ impl Job<'_> {
             names: false,
             ..Options::default()
         };
-        world::explore(self.config, &options, schedule, self.points, false)
+        let mut run = world::explore(self.config, &options, schedule, self.points, false);
+        self.only_wanted(&mut run);
+        run
+    }
+
+    fn only_wanted(&self, run: &mut Explore) {
+        if !self.laws.is_empty() {
+            run.violations.retain(|v| self.laws.contains(&v.law));
+        }
     }
 
     /// Runs `schedule` with names and log.

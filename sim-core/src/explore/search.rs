@@ -15,7 +15,7 @@ use crate::engine::schedule::{Agent, Enabled, Point, Schedule};
 use crate::engine::time::Span;
 use crate::violation::Violation;
 use crate::world::Explore;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Work items in a batch.
 const BATCH: usize = 128;
@@ -76,7 +76,7 @@ struct Explorer<'a> {
     follow: Deviating,
     price: Price,
     left: u32,
-    known: &'a HashSet<u128>,
+    known: &'a BTreeSet<u128>,
     nodes: Vec<Node>,
 }
 
@@ -153,9 +153,9 @@ pub(super) fn search(
     stats: &mut Stats,
     watch: &mut Watch<'_, '_>,
 ) -> End {
-    let mut known: HashSet<u128> = HashSet::new();
+    let mut known: BTreeSet<u128> = BTreeSet::new();
     // What each state that was seen from its neighbour costs at least.
-    let mut edges: HashMap<u128, u32> = HashMap::new();
+    let mut edges: BTreeMap<u128, u32> = BTreeMap::new();
     let mut frontier: Vec<Vec<Item>> = vec![Vec::new(); bound as usize + 1];
     frontier[0].push(Item {
         deviations: Vec::new(),
@@ -213,7 +213,7 @@ pub(super) fn search(
     End::Complete
 }
 
-fn explore(job: &Job<'_>, item: &Item, price: Price, left: u32, known: &HashSet<u128>) -> Ran {
+fn explore(job: &Job<'_>, item: &Item, price: Price, left: u32, known: &BTreeSet<u128>) -> Ran {
     let mut explorer = Explorer {
         follow: Deviating::new(&item.deviations),
         price,

@@ -17,7 +17,7 @@ use crate::machine::explored::{Explored, Log, NO_WORD, Step, Usages, mix};
 use crate::trace::{Names, Recording};
 use crate::violation::{Law, Violation};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Steps after which a run is watched for going round in circles.
@@ -218,7 +218,7 @@ struct Driver<'w> {
     /// The same, for the log.
     at: Rc<Cell<u32>>,
     /// How often each state was there, once the run is watched.
-    seen: HashMap<u128, u32>,
+    seen: BTreeMap<u128, u32>,
     /// The history of the last step.
     last: u128,
 }
@@ -232,7 +232,7 @@ impl<'w> Driver<'w> {
             timers: Vec::new(),
             steps: 0,
             at,
-            seen: HashMap::new(),
+            seen: BTreeMap::new(),
             last: 0,
         }
     }

@@ -8,6 +8,7 @@ mod hardware;
 #[cfg(test)]
 mod kernel_tests;
 mod lines;
+mod plan;
 mod qdiscs;
 #[cfg(test)]
 mod tcp_tests;

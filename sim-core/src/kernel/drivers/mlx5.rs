@@ -170,7 +170,7 @@ pub(crate) async fn poll(cpu: Cpu<'_>, dev: usize, nic: &Mlx5, napi: usize, weig
     if busy || work == weight {
         return weight;
     }
-    nic.port.vectors[channel].seen();
+    nic.port.seen(channel);
     if napi_complete_done(cpu, napi).await {
         // mlx5e_cq_arm of each completion queue.
         cpu.spend(Cost::Mlx5CqArm);

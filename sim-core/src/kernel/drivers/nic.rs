@@ -92,7 +92,7 @@ pub(crate) async fn poll(cpu: Cpu<'_>, dev: usize, nic: &Nic, napi: usize, weigh
     if work == weight {
         return work;
     }
-    nic.port.vectors[0].seen();
+    nic.port.seen(0);
     if crate::kernel::napi::napi_complete_done(cpu, napi).await {
         super::unmask(cpu, dev, 0).await;
     }

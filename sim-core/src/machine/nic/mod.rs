@@ -50,6 +50,19 @@ pub struct Sent {
 }
 
 impl Port {
+    /// Vector `v`'s driver has looked at its rings: what it was told of is no longer news, unless
+    /// something has come since that it did not take. (Forgetting such a
+    /// completion leaves a stopped queue stopped; `skbsim explore` found it.)
+    pub fn seen(&self, v: usize) {
+        let vectors = self.vectors.len().max(1);
+        let tx = self.tx.iter().enumerate();
+        let finished = tx.filter(|(queue, _)| queue % vectors == v);
+        let left = finished.into_iter().any(|(_, ring)| ring.done().is_some());
+        if !left && self.rx.get(v).is_none_or(|ring| ring.linked() == 0) {
+            self.vectors[v].seen();
+        }
+    }
+
     /// A port without rings or vectors.
     pub fn new(wire: Wire, fetch: Span) -> Port {
         Port {

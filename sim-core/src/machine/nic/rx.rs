@@ -123,6 +123,11 @@ impl RxRing {
         (done < flood.frames).then_some(at.max(now))
     }
 
+    /// Frames that came over a link and wait.
+    pub fn linked(&self) -> usize {
+        self.frames.borrow().len()
+    }
+
     /// The driver takes the oldest frame out of its descriptor; the buffer is withheld until
     /// [`refill`](RxRing::refill).
     pub fn take(&self, now: Instant) -> Option<Frame> {

@@ -23,7 +23,7 @@ pub(crate) async fn poll(cpu: Cpu<'_>, dev: usize, nic: &Ixgbe, napi: usize, bud
         return budget;
     }
     // What comes from here on is for the next interrupt.
-    nic.port.vectors[v].seen();
+    nic.port.seen(v);
     if napi_complete_done(cpu, napi).await {
         if let Some(gap) = nic.itr[v].set()
             && let Moderation::Throttle(now) = &nic.port.vectors[v].moderation
