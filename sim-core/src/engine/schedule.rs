@@ -79,7 +79,7 @@ impl FromStr for Agent {
         }
         let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
         let cpu = digits.parse().map_err(|_| ())?;
-        match text[digits.len()..].as_bytes() {
+        match &text.as_bytes()[digits.len()..] {
             [] => Ok(Agent::Cpu(cpu)),
             b"i" => Ok(Agent::Irq(cpu)),
             [c] if (b'd'..b'd' + MAX_DRAINS).contains(c) => Ok(Agent::Drain(cpu, c - b'd')),

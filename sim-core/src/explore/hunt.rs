@@ -508,7 +508,7 @@ impl Hunt {
         for (h, all) in job.points.iter().enumerate() {
             let known = first.get(h);
             for (w, &point) in all.iter().enumerate() {
-                if point && !known.is_some_and(|k| k.get(w) == Some(&true)) {
+                if point && known.is_none_or(|k| k.get(w) != Some(&true)) {
                     extra.push(base + w as u32);
                 }
             }

@@ -318,6 +318,7 @@ impl Op for Barrier {
         }
     }
     fn perform(&self, cpu: Cpu<'_>, x: &Explored) {
+        cpu.explored_barrier(u64::from(self.full));
         if !self.full {
             cpu.explored_wmb(x);
         }
@@ -353,7 +354,9 @@ impl Op for Serial {
             Ask::Nothing
         }
     }
-    fn perform(&self, _: Cpu<'_>, _: &Explored) {}
+    fn perform(&self, cpu: Cpu<'_>, _: &Explored) {
+        cpu.explored_barrier(2);
+    }
 }
 
 impl<'w> Cpu<'w> {

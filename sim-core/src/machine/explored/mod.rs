@@ -93,7 +93,7 @@ pub struct Step {
     pub function: u16,
     /// What it did.
     pub kind: AccessKind,
-    /// The word, or [`NO_WORD`].
+    /// The word, or `u32::MAX`.
     pub word: u32,
     /// The value that was read, or is there now.
     pub value: u64,
@@ -505,6 +505,13 @@ impl Cpu<'_> {
         }
         self.steps(x, AccessKind::ReadModifyWrite, word, cell.get(), false);
         old
+    }
+
+    /// A barrier is no step that others see, but it belongs to what a schedule means.
+    pub(super) fn explored_barrier(self, what: u64) {
+        let (m, id) = (self.m, self.m.base + self.ctx);
+        let kind = Kind::Barrier as u16;
+        m.engine.step(m.engine.now(), id, kind, NO_WORD, what);
     }
 
     /// `smp_wmb` where stores do not become visible in order.
